@@ -1,0 +1,68 @@
+"""A config as text and back: TOML, plain mappings, and the hash that names a run. No file is opened here."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Mapping
+from typing import Any
+
+from minutiae.details.config import CATALOGUE, Config, check_names
+from minutiae.details.detail import Detail
+from minutiae.errors import ConfigError
+
+
+def to_mapping(config: Config) -> dict[str, Any]:
+    """Every level as JSON and TOML can hold it: off and flags as text, numbers as numbers, sizes as lists."""
+    return {name: _plain(entry, getattr(config, name)) for name, entry in CATALOGUE.items()}
+
+
+def from_mapping(mapping: Mapping[str, Any]) -> Config:
+    """The config that a mapping of names to levels or their texts stands for; unknown names are errors."""
+    check_names(mapping)
+    return Config(
+        **{
+            name: CATALOGUE[name].parse(level) if isinstance(level, str) else CATALOGUE[name].check(level)
+            for name, level in mapping.items()
+        }
+    )
+
+
+def to_toml(config: Config) -> str:
+    """The complete config as flat TOML under one comment per theme: it can stand below any table header."""
+    lines: list[str] = []
+    theme = None
+    for name, value in to_mapping(config).items():
+        if CATALOGUE[name].theme != theme:
+            theme = CATALOGUE[name].theme
+            lines += ["", f"# {theme}"]
+        remark = "" if config.applies(name) else "  # no effect here"
+        lines.append(f"{name} = {_toml(value)}{remark}")
+    return "\n".join(lines).lstrip("\n") + "\n"
+
+
+def from_toml(text: str) -> Config:
+    """The config in `text`, as `to_toml` writes it. Details left out have their default; unknown ones are errors."""
+    try:
+        mapping = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"this config is not valid TOML: {error}") from error
+    return from_mapping(mapping)
+
+
+def config_hash(config: Config, seed: int) -> str:
+    """16 hexadecimal digits that are equal only for equal configs and seeds, whatever the order of the details."""
+    text = json.dumps({"config": to_mapping(config), "seed": int(seed)}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _plain(entry: Detail, level: Any) -> Any:
+    if level is None or level is True:
+        return entry.format(level)
+    return list(level) if isinstance(level, tuple) else level
+
+
+def _toml(value: Any) -> str:
+    # JSON's strings are TOML's for printable text, which is all that a level may be.
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, (str, list)) else repr(value)
