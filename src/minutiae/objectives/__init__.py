@@ -1,1 +1,1 @@
-"""The equations of policy optimization, one per function: arrays in, arrays out, no network and no environment."""
+"""The equations of policy optimization, one per function: arrays in, arrays out. No networks or environments."""

@@ -1,0 +1,126 @@
+"""The first parameters of a policy, drawn on the host. One function per scheme; no training state here.
+
+Every weight matrix starts as standard normal draws from its own generator, which depends on the seed, on
+the network (policy or value) and on the layer's place in it, and on nothing else. The schemes are
+transformations of these draws: so agents of one seed share their draws across schemes, and layers of equal
+shape across architectures.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from minutiae.control.policies.distributions import DiagonalGaussian
+from minutiae.control.policies.policy import Policy
+
+if TYPE_CHECKING:
+    from minutiae.details import Config
+
+
+def orthogonal(draws: np.ndarray) -> np.ndarray:
+    """Orthonormal columns, or rows where columns outnumber rows, uniformly distributed (Saxe et al. 2014).
+
+    Args:
+        draws: standard normal float64 `[in, out]`.
+
+    Returns:
+        `[in, out]`.
+    """
+    tall = draws if draws.shape[0] >= draws.shape[1] else draws.T
+    q, r = np.linalg.qr(tall)
+    # Without the signs the distribution would depend on the routine's convention (Mezzadri 2007).
+    q = q * np.where(np.diag(r) < 0, -1.0, 1.0)
+    return q if draws.shape[0] >= draws.shape[1] else q.T
+
+
+def xavier_uniform(draws: np.ndarray) -> np.ndarray:
+    """Uniform within +- sqrt(6 / (in + out)) (Glorot & Bengio 2010, equation 16); `[in, out]`."""
+    return math.sqrt(6 / sum(draws.shape)) * _to_uniform(draws)
+
+
+def lecun_normal(draws: np.ndarray) -> np.ndarray:
+    """Normal of variance 1 / in, not truncated (LeCun et al. 1998); `[in, out]`."""
+    return draws / math.sqrt(draws.shape[0])
+
+
+def he_normal(draws: np.ndarray) -> np.ndarray:
+    """Normal of variance 2 / in, not truncated (He et al. 2015, equation 10); `[in, out]`."""
+    return draws * math.sqrt(2 / draws.shape[0])
+
+
+def torch_default(draws: np.ndarray) -> np.ndarray:
+    """Uniform within +- 1 / sqrt(in): PyTorch's `nn.Linear`, for weights and bias; `[in, out]`."""
+    return _to_uniform(draws) / math.sqrt(draws.shape[0])
+
+
+SCHEMES: Mapping[str, Callable[[np.ndarray], np.ndarray]] = {
+    "orthogonal": orthogonal,
+    "xavier_uniform": xavier_uniform,
+    "lecun_normal": lecun_normal,
+    "he_normal": he_normal,
+    "torch_default": torch_default,
+}
+"""The levels of the detail `initialization`."""
+
+
+def initialize(generator: np.random.Generator, policy: Policy, config: Config) -> dict[str, Any]:
+    """The first parameters of one agent.
+
+    The gains multiply what the scheme gives, whichever it is; biases are 0 but for `torch_default`.
+
+    Args:
+        generator: its seed decides every draw; it is spawned from, not drawn from.
+        policy: whose parameters to make.
+        config: read for `initialization`, the three `initialization_*_gain` and
+            `initial_log_standard_deviation`.
+
+    Returns:
+        Parameters as `Policy` describes them, NumPy float32.
+    """
+    streams = generator.spawn(2)
+    hidden_gain = config.initialization_hidden_gain
+    networks: list[dict[str, Any]] = []
+    for stream, hidden, outputs, head_gain in (
+        (
+            streams[0],
+            policy.policy_hidden_sizes,
+            policy.distribution.parameter_size,
+            config.initialization_policy_head_gain,
+        ),
+        (streams[1], policy.value_hidden_sizes, 1, config.initialization_value_head_gain),
+    ):
+        sizes = (policy.observation_size, *hidden, outputs)
+        # The head's generator comes first: its draws do not depend on the number of layers before it.
+        head_stream, *hidden_streams = stream.spawn(len(hidden) + 1)
+        networks.append(
+            {
+                "hidden": [
+                    _layer(layer_stream, sizes[i], sizes[i + 1], config.initialization, hidden_gain)
+                    for i, layer_stream in enumerate(hidden_streams)
+                ],
+                "head": _layer(head_stream, sizes[-2], outputs, config.initialization, head_gain),
+            }
+        )
+    if isinstance(policy.distribution, DiagonalGaussian):
+        size, level = policy.distribution.size, config.initial_log_standard_deviation
+        networks[0]["log_standard_deviation"] = np.full(size, level, np.float32)
+    return {"policy": networks[0], "value": networks[1]}
+
+
+def _layer(
+    generator: np.random.Generator, inputs: int, outputs: int, scheme: str, gain: float
+) -> dict[str, np.ndarray]:
+    weight = gain * SCHEMES[scheme](generator.standard_normal((inputs, outputs)))
+    bias = np.zeros(outputs)
+    if scheme == "torch_default":
+        bias = gain * _to_uniform(generator.standard_normal(outputs)) / math.sqrt(inputs)
+    return {"weight": weight.astype(np.float32), "bias": bias.astype(np.float32)}
+
+
+def _to_uniform(draws: np.ndarray) -> np.ndarray:
+    """Standard normal draws to uniform ones within (-1, 1), monotonically: 2 Phi(z) - 1 = erf(z / sqrt 2)."""
+    return np.vectorize(math.erf, otypes=[np.float64])(draws / math.sqrt(2))
