@@ -1,0 +1,215 @@
+"""The host's side of a rollout: act, step the pool, normalize, and gather exactly T real transitions of every row.
+
+One collector serves all agents of a population; agent p owns rows p N ... (p + 1) N - 1 of the pool. No learning here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from minutiae.control.batch import Batch
+from minutiae.control.environments import Pool, make_pool
+from minutiae.control.normalizers import ObservationNormalizer, RewardScaler
+from minutiae.control.policies.actions import ActionInterface
+from minutiae.control.policies.policy import Policy
+from minutiae.control.seeding import Purpose, environment_seeds, stream
+from minutiae.details import Config
+
+Array = np.ndarray
+
+
+class Episodes(NamedTuple):
+    """Episodes that ended during one rollout, in order of time: arrays `[E]`."""
+
+    agent: Array
+    returns: Array
+    lengths: Array
+
+
+class Collector:
+    """Rollouts of P agents with N rows each.
+
+    Args:
+        configs: one per agent, equal in structure.
+        seeds: one per agent.
+        policy: the networks that act.
+        interface: from stored actions to the environment's.
+        normalizer: shared with the population; frozen collectors read it and never update it.
+        rewards: likewise.
+        frozen: for held-out rollouts: nothing of the normalizers changes, streams are the held-out ones.
+        threads: of the pool; `None` is one per usable core.
+    """
+
+    def __init__(
+        self,
+        configs: Sequence[Config],
+        seeds: Sequence[int],
+        policy: Policy,
+        interface: ActionInterface,
+        normalizer: ObservationNormalizer,
+        rewards: RewardScaler,
+        *,
+        frozen: bool = False,
+        threads: int | None = None,
+    ) -> None:
+        first = configs[0]
+        self.agents, self.rows, self.steps = len(configs), first.environments, first.rollout_length
+        self._environment = first.environment
+        self._seeds = seeds
+        self._policy, self._interface = policy, interface
+        self._normalizer, self._rewards = normalizer, rewards
+        self._frozen, self._threads = frozen, threads
+        self._purposes = (
+            (Purpose.HELD_OUT_ENVIRONMENTS, Purpose.HELD_OUT_ACTIONS)
+            if frozen
+            else (Purpose.ENVIRONMENTS, Purpose.ACTIONS)
+        )
+        self._reset_each = np.array([bool(c.environment_reset_each_iteration) for c in configs])
+        self._pool: Pool | None = None
+        self._fresh = False
+        size, total = policy.observation_size, self.agents * self.rows
+        shape = (self.agents, self.steps, self.rows)
+        integers = policy.distribution.actions_are_integers
+        self._observations = np.empty((*shape, size), np.float32)
+        self._next_observations = np.empty((*shape, size), np.float32)
+        self._actions = np.empty((*shape, policy.distribution.action_size), np.int32 if integers else np.float32)
+        self._raw_rewards = np.empty(shape)
+        self._terminated = np.empty(shape, bool)
+        self._truncated = np.empty(shape, bool)
+        keep_raw = normalizer.before_update.any() or normalizer.after_update.any()
+        self._raw = np.empty((2, *shape, size)) if keep_raw else None
+        self._current = np.empty((self.agents, self.rows, size), np.float32)
+        self._current_raw = np.empty((self.agents, self.rows, size))
+        self._returns = np.zeros(total)
+        self._lengths = np.zeros(total, np.int64)
+
+    def renew(self, segment: int) -> None:
+        """Replace the pool by one seeded from (agent seed, segment): running episodes are cut and forgotten."""
+        self.close()
+        seeds = [
+            value
+            for seed in self._seeds
+            for value in environment_seeds(seed, self._purposes[0], segment, self.rows)
+        ]
+        self._pool = make_pool(self._environment, seeds, self._threads)
+        self._begin(np.ones(self.agents, bool), renewed=True)
+
+    def close(self) -> None:
+        """Release the pool."""
+        if self._pool is not None:
+            self._pool.close()
+            self._pool = None
+
+    def _begin(self, which: Array, renewed: bool) -> None:
+        """Reset all rows of the agents in `which` `[P]` from outside."""
+        assert self._pool is not None
+        rows = np.flatnonzero(np.repeat(which, self.rows))
+        self._returns[rows] = 0.0
+        self._lengths[rows] = 0
+        flat = self._current_raw.reshape(len(self._returns), -1)
+        flat[rows] = self._pool.reset(rows if len(rows) < len(flat) else None)
+        if not self._frozen:
+            self._normalizer.observe(self._current_raw, which)
+            self._rewards.environments_reset(which, renewed)
+        self._current = self._normalizer.normalize(self._current_raw)
+        self._fresh = True
+
+    def collect(self, parameters: Any, iteration: int) -> tuple[Batch, Episodes]:
+        """One rollout with the policy `parameters` (NumPy, leading axis P) -> batch `[P, T, N, ...]` and its episodes.
+
+        The arrays of the batch are reused by the next call.
+        """
+        assert self._pool is not None, "renew() starts a segment"
+        if not self._fresh and self._reset_each.any():
+            self._begin(self._reset_each, renewed=False)
+        self._fresh = False
+        noise = self._noise(iteration)
+        ended: list[tuple[Array, Array, Array]] = []
+        for t in range(self.steps):
+            self._observations[:, t] = self._current
+            distribution = self._policy.distribution_of(parameters, self._current)
+            sample = self._policy.distribution.sample(distribution, noise[:, t])
+            stored = self._interface.to_stored(sample)
+            self._actions[:, t] = stored
+            self._advance(t, stored, ended)
+        rewards = self._scaled_rewards()
+        batch = Batch(
+            self._observations, self._next_observations, self._actions, rewards, self._terminated, self._truncated
+        )
+        if self._raw is not None and not self._frozen:
+            batch = self._update_by_rollout(batch)
+        if not ended:
+            return batch, Episodes(np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64))
+        rows, returns, lengths = (np.concatenate(part) for part in zip(*ended, strict=True))
+        return batch, Episodes(rows // self.rows, returns, lengths)
+
+    def _noise(self, iteration: int) -> Array:
+        distribution = self._policy.distribution
+        return np.stack(
+            [
+                distribution.noise(stream(seed, self._purposes[1], iteration), (self.steps, self.rows))
+                for seed in self._seeds
+            ]
+        )
+
+    def _advance(self, t: int, stored: Array, ended: list[tuple[Array, Array, Array]]) -> None:
+        """Step every row once, count, and reset what finished."""
+        assert self._pool is not None
+        total = len(self._returns)
+        actions = self._interface.to_environment(stored.reshape(total, -1))
+        observations, rewards, terminated, truncated = self._pool.step(actions)
+        shape = (self.agents, self.rows)
+        self._raw_rewards[:, t] = rewards.reshape(shape)
+        self._terminated[:, t] = terminated.reshape(shape)
+        self._truncated[:, t] = truncated.reshape(shape)
+        self._returns += rewards
+        self._lengths += 1
+        if self._raw is not None:
+            self._raw[0, :, t] = self._current_raw
+            self._raw[1, :, t] = observations.reshape(*shape, -1)
+        done = terminated | truncated
+        finished = np.flatnonzero(done) if done.any() else None
+        starts = observations
+        if finished is not None:
+            ended.append((finished, self._returns[finished], self._lengths[finished]))
+            self._returns[finished] = 0.0
+            self._lengths[finished] = 0
+            starts = observations.copy()
+            starts[finished] = self._pool.reset(finished)
+        self._current_raw = starts.reshape(*shape, -1)
+        if not self._frozen:
+            self._normalizer.observe(self._current_raw)
+        self._current = self._normalizer.normalize(self._current_raw)
+        if finished is None:
+            self._next_observations[:, t] = self._current
+        else:
+            # The true successor of a finished episode: seen by the value network, never by the statistics.
+            successors = self._normalizer.normalize(observations.reshape(*shape, -1))
+            at = done.reshape(*shape, 1)
+            self._next_observations[:, t] = np.where(at, successors, self._current)
+
+    def _scaled_rewards(self) -> Array:
+        if self._frozen:
+            return self._rewards.scale_frozen(self._raw_rewards)
+        return self._rewards.scale(self._raw_rewards, self._terminated, self._truncated)
+
+    def _update_by_rollout(self, batch: Batch) -> Batch:
+        """Count the rollout's observations for agents whose statistics move once per iteration."""
+        assert self._raw is not None
+        normalizer = self._normalizer
+        normalizer.observe_rollout(self._raw[0], normalizer.before_update)
+        if normalizer.before_update.any():
+            renewed = [
+                np.stack([normalizer.normalize(raw[:, t]) for t in range(self.steps)], axis=1) for raw in self._raw
+            ]
+            mine = normalizer.before_update[:, None, None, None]
+            batch = batch._replace(
+                observations=np.where(mine, renewed[0], batch.observations),
+                next_observations=np.where(mine, renewed[1], batch.next_observations),
+            )
+        normalizer.observe_rollout(self._raw[0], normalizer.after_update)
+        self._current = normalizer.normalize(self._current_raw)
+        return batch

@@ -1,0 +1,82 @@
+"""The static facts of an update program and the state it carries. No equation lives here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from minutiae.control.policies.policy import Policy
+from minutiae.details import Config
+
+
+@dataclass(frozen=True)
+class Structure:
+    """Everything that shapes the compiled program; agents of one population share it."""
+
+    policy: Policy
+    algorithm: str
+    rows: int
+    rollout_length: int
+    minibatches: int
+    epochs: int
+    value_epochs: int
+    separate_optimizers: bool
+    update_order: str
+    optimizer: str
+    fisher_size: int
+    conjugate_gradient_iterations: int
+    line_search_backtracks: int
+
+    @property
+    def batch(self) -> int:
+        """B = T * N transitions per iteration."""
+        return self.rows * self.rollout_length
+
+    @property
+    def joint(self) -> bool:
+        """One optimizer for both networks: PPO unless `separate_optimizers`; TRPO never."""
+        return self.algorithm == "ppo" and not self.separate_optimizers
+
+    @classmethod
+    def of(cls, config: Config, policy: Policy) -> Structure:
+        batch = config.environments * config.rollout_length
+        return cls(
+            policy=policy,
+            algorithm=config.algorithm,
+            rows=config.environments,
+            rollout_length=config.rollout_length,
+            minibatches=config.minibatches,
+            epochs=config.epochs if config.algorithm == "ppo" else 0,
+            value_epochs=config.value_epochs,
+            separate_optimizers=bool(config.separate_optimizers),
+            update_order=config.update_order,
+            optimizer=config.optimizer,
+            fisher_size=max(1, int(batch * config.fisher_fraction)) if config.algorithm == "trpo" else 0,
+            conjugate_gradient_iterations=config.conjugate_gradient_iterations,
+            line_search_backtracks=config.line_search_backtracks,
+        )
+
+
+class LearnerState(NamedTuple):
+    """One agent's learning state: parameters `{"policy", "value"}`, optimizer state, adaptive KL coefficient `[]`."""
+
+    parameters: Any
+    optimizer: Any
+    kl_coefficient: Any
+
+
+class Samples(NamedTuple):
+    """A prepared batch, flattened to `[B, ...]`: what minibatches are drawn from.
+
+    `old` holds the per-sample parameters of the acting distribution (mean or logits), `value_counts` is
+    false where a sample takes no part in the value loss.
+    """
+
+    observations: Any
+    actions: Any
+    old_log_probs: Any
+    old: Any
+    advantages: Any
+    targets: Any
+    old_values: Any
+    value_counts: Any

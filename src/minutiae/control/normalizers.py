@@ -1,0 +1,229 @@
+"""Running statistics of observations and rewards, on the host in float64, for all agents of a population at once.
+
+What may differ between agents (on or off, estimator, update rule, clip range) is an array over agents, so a population
+mixes levels freely. Nothing here knows a network or an environment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from minutiae.details import Config
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Estimator:
+    """How a standard deviation is estimated, per agent (arrays `[P]`).
+
+    `population`: ddof 0, sqrt(variance + 1e-8), and a prior of 1e-4 samples with mean 0 and variance 1
+    (OpenAI Baselines, `running_mean_std.py` and `vec_normalize.py`).
+    `sample`: ddof 1, standard deviation + 1e-8, and the first sample's variance is its own mean squared
+    (MadryLab/implementation-matters, `torch_utils.py`).
+    """
+
+    ddof: Array
+    inside_epsilon: Array
+    outside_epsilon: Array
+    prior_count: Array
+
+    @classmethod
+    def of(cls, levels: Sequence[str]) -> Estimator:
+        sample = np.array([level == "sample" for level in levels])
+        return cls(
+            ddof=np.where(sample, 1.0, 0.0),
+            inside_epsilon=np.where(sample, 0.0, 1e-8),
+            outside_epsilon=np.where(sample, 1e-8, 0.0),
+            prior_count=np.where(sample, 0.0, 1e-4),
+        )
+
+
+@dataclass
+class Moments:
+    """Running moments of P agents: `count` `[P]`, `mean` and `squares` (summed squared deviations) `[P, K]`."""
+
+    count: Array
+    mean: Array
+    squares: Array
+
+    @classmethod
+    def start(cls, estimator: Estimator, size: int) -> Moments:
+        prior = estimator.prior_count
+        agents = len(prior)
+        return cls(prior.copy(), np.zeros((agents, size)), np.repeat(prior[:, None], size, axis=1))
+
+    def update(self, samples: Array, which: Array) -> None:
+        """Merge `samples` `[P, N, K]` into the agents where `which` `[P]` holds (parallel update of Chan et al. 1979)."""
+        rows = samples.shape[1]
+        added = rows * which
+        total = self.count + added
+        share = np.divide(added, total, out=np.zeros_like(total), where=total > 0)[:, None]
+        if rows == 1:
+            delta = samples[:, 0] - self.mean
+        else:
+            batch_mean = samples.mean(axis=1)
+            delta = batch_mean - self.mean
+            self.squares += np.square(samples - batch_mean[:, None]).sum(axis=1) * which[:, None]
+        self.squares += np.square(delta) * (self.count[:, None] * share)
+        self.mean += delta * share
+        self.count = total
+
+    def deviation(self, estimator: Estimator) -> Array:
+        """Standard deviations `[P, K]`, always positive and finite (1 before the first sample)."""
+        degrees = self.count - estimator.ddof
+        # A first sample has no spread of its own; the sample estimator takes its square (torch_utils.py, RunningStat.var).
+        alone = (degrees <= 0)[:, None]
+        variance = np.where(alone, np.square(self.mean), self.squares / np.where(degrees > 0, degrees, 1.0)[:, None])
+        variance = np.where((self.count > 0)[:, None], variance, 1.0)
+        return np.sqrt(variance + estimator.inside_epsilon[:, None]) + estimator.outside_epsilon[:, None]
+
+    def state(self, agent: int) -> dict[str, Array]:
+        return {
+            "count": self.count[agent : agent + 1].copy(),
+            "mean": self.mean[agent].copy(),
+            "squares": self.squares[agent].copy(),
+        }
+
+    def restore(self, agent: int, state: dict[str, Array]) -> None:
+        self.count[agent] = state["count"][0]
+        self.mean[agent] = state["mean"]
+        self.squares[agent] = state["squares"]
+
+
+def _limits(values: Sequence[float | None]) -> Array:
+    """Clip ranges `[P]` with off as infinity."""
+    return np.array([np.inf if value is None else value for value in values])
+
+
+class ObservationNormalizer:
+    """Observation normalization and clipping of P agents: o <- clip((o - mean) / deviation, -c, c).
+
+    Off agents see their observations unchanged (clipped if they ask for it). Frozen while `frozen` is passed: used for
+    held-out rollouts and evaluation.
+    """
+
+    def __init__(self, configs: Sequence[Config], size: int) -> None:
+        self.enabled = np.array([bool(c.observation_normalization) for c in configs])
+        updates = [c.observation_normalization_update for c in configs]
+        self.per_step = self.enabled & np.array([u == "per_step" for u in updates])
+        self.before_update = self.enabled & np.array([u == "per_iteration_before_update" for u in updates])
+        self.after_update = self.enabled & np.array([u == "per_iteration_after_update" for u in updates])
+        self.estimator = Estimator.of([c.observation_normalization_estimator for c in configs])
+        self.moments = Moments.start(self.estimator, size)
+        limit = _limits([c.observation_clipping for c in configs])
+        self._limit = limit[:, None, None] if np.isfinite(limit).any() else None
+        self._refresh()
+
+    def _refresh(self) -> None:
+        enabled = self.enabled[:, None]
+        self._shift = np.where(enabled, self.moments.mean, 0.0)[:, None]
+        self._scale = np.where(enabled, 1.0 / self.moments.deviation(self.estimator), 1.0)[:, None]
+
+    def observe(self, observations: Array, which: Array | None = None) -> None:
+        """Count new observations `[P, N, O]` of the agents that update at every step (and are in `which` `[P]`)."""
+        counted = self.per_step if which is None else self.per_step & which
+        if counted.any():
+            self.moments.update(observations, counted)
+            self._refresh()
+
+    def observe_rollout(self, observations: Array, which: Array) -> None:
+        """Count a whole rollout `[P, T, N, O]` of the agents in `which` `[P]`."""
+        if which.any():
+            agents, steps, rows, size = observations.shape
+            self.moments.update(observations.reshape(agents, steps * rows, size), which)
+            self._refresh()
+
+    def normalize(self, observations: Array) -> Array:
+        """`[P, N, O]` raw, float64 -> normalized, float32."""
+        scaled = (observations - self._shift) * self._scale
+        if self._limit is not None:
+            np.clip(scaled, -self._limit, self._limit, out=scaled)
+        return scaled.astype(np.float32)
+
+    def agent(self, agent: int) -> dict[str, Array]:
+        """Shift, scale and limit of one agent as arrays: all that acting needs (saved with the policy)."""
+        limit = np.inf if self._limit is None else self._limit[agent, 0, 0]
+        return {
+            "shift": self._shift[agent, 0].copy(),
+            "scale": self._scale[agent, 0].copy(),
+            "limit": np.array([limit]),
+        }
+
+    def state(self, agent: int) -> dict[str, Array]:
+        return self.moments.state(agent)
+
+    def restore(self, agent: int, state: dict[str, Array]) -> None:
+        self.moments.restore(agent, state)
+        self._refresh()
+
+
+class RewardScaler:
+    """Reward scaling and clipping of P agents (Engstrom et al. 2020, Algorithm 1, and its variants).
+
+    `returns`: R <- discount R + r; r / deviation(R); the mean is not subtracted.
+    `rewards`: (r - mean(r)) / deviation(r) + mean(r) (MadryLab/implementation-matters, `ZFilter`).
+    When R is set back to zero is `reward_scaling_reset`.
+    """
+
+    def __init__(self, configs: Sequence[Config], rows: int) -> None:
+        self.by_returns = np.array([c.reward_scaling == "returns" for c in configs])
+        self.by_rewards = np.array([c.reward_scaling == "rewards" for c in configs])
+        self.enabled = self.by_returns | self.by_rewards
+        self.estimator = Estimator.of([c.reward_scaling_estimator for c in configs])
+        self.moments = Moments.start(self.estimator, 1)
+        self.discount = np.array([c.discount for c in configs])[:, None]
+        self.limit = _limits([c.reward_clipping for c in configs])[:, None]
+        resets = [c.reward_scaling_reset for c in configs]
+        self._on_done = np.array([r in ("on_done", "on_reset") for r in resets])[:, None]
+        self._on_terminated = np.array([r == "on_terminated" for r in resets])[:, None]
+        self._gymnasium = np.array([r == "gymnasium" for r in resets])[:, None]
+        self._on_reset = np.array([r == "on_reset" for r in resets])[:, None]
+        self.accumulated = np.zeros((len(configs), rows))
+
+    def scale(self, rewards: Array, terminated: Array, truncated: Array) -> Array:
+        """Rewards `[P, T, N]` of one rollout, in order of time -> scaled and clipped, float32."""
+        if not self.enabled.any():
+            return np.clip(rewards, -self.limit[..., None], self.limit[..., None]).astype(np.float32)
+        scaled = np.empty_like(rewards, dtype=np.float64)
+        for t in range(rewards.shape[1]):
+            scaled[:, t] = self._step(rewards[:, t], terminated[:, t], truncated[:, t])
+        return scaled.astype(np.float32)
+
+    def _step(self, rewards: Array, terminated: Array, truncated: Array) -> Array:
+        # Gymnasium multiplies by (1 - terminated) of the *current* step: its terminal step forgets the episode.
+        kept = np.where(self._gymnasium & terminated, 0.0, self.discount)
+        self.accumulated = self.accumulated * kept + rewards
+        sample = np.where(self.by_returns[:, None], self.accumulated, rewards)
+        self.moments.update(sample[..., None], self.enabled)
+        deviation = np.where(self.enabled[:, None], self.moments.deviation(self.estimator), 1.0)
+        shift = np.where(self.by_rewards[:, None], self.moments.mean, 0.0)
+        forget = (self._on_done & (terminated | truncated)) | (self._on_terminated & terminated)
+        self.accumulated = np.where(forget, 0.0, self.accumulated)
+        return np.clip((rewards - shift) / deviation + shift, -self.limit, self.limit)
+
+    def scale_frozen(self, rewards: Array) -> Array:
+        """As `scale`, with the deviations of this moment and nothing learned: for held-out rollouts. `[P, T, N]`."""
+        agents = len(self.enabled)
+        deviation = np.where(self.enabled, self.moments.deviation(self.estimator)[:, 0], 1.0).reshape(agents, 1, 1)
+        shift = np.where(self.by_rewards, self.moments.mean[:, 0], 0.0).reshape(agents, 1, 1)
+        limit = self.limit[..., None]
+        return np.clip((rewards - shift) / deviation + shift, -limit, limit).astype(np.float32)
+
+    def environments_reset(self, which: Array, renewed: bool) -> None:
+        """All rows of the agents in `which` `[P]` were reset from outside: forget running returns where told to.
+
+        `renewed`: the pool itself is new (a segment began), which ends the episodes like a time limit.
+        """
+        forget = self._on_reset | self._on_done if renewed else self._on_reset
+        self.accumulated = np.where(forget & which[:, None], 0.0, self.accumulated)
+
+    def state(self, agent: int) -> dict[str, Array]:
+        return {**self.moments.state(agent), "accumulated": self.accumulated[agent].copy()}
+
+    def restore(self, agent: int, state: dict[str, Array]) -> None:
+        self.moments.restore(agent, state)
+        self.accumulated[agent] = state["accumulated"]
