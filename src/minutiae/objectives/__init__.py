@@ -1,1 +1,1 @@
-"""The equations of policy optimization, one per function: arrays in, arrays out. No networks or environments."""
+"""The equations of policy optimization, one per function: arrays in, arrays out. No networks here."""

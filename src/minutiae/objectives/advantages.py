@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from minutiae.objectives.arrays import Array, Scalar, namespace, reverse_linear_recurrence
+from minutiae.objectives.arrays import (
+    Array,
+    Scalar,
+    namespace,
+    require_equal_shapes,
+    reverse_linear_recurrence,
+)
 from minutiae.objectives.levels import by_level
-from minutiae.objectives.reductions import mean, variance
+from minutiae.objectives.reductions import centered, variance
 
 
 def bootstrap(
@@ -47,6 +53,9 @@ def bootstrap(
         inside them; the next values with the final state settled; every end of either kind as a termination
         (whatever follows it is in the reward already); 1.0, or 0.0 where `mask_delta` wants no advantage.
     """
+    require_equal_shapes(
+        values=values, next_values=next_values, terminated=terminated, truncated=truncated, rewards=rewards
+    )
     xp = namespace(values, next_values, terminated, truncated, rewards, discount)
     terminated, truncated = xp.asarray(terminated) != 0, xp.asarray(truncated) != 0
     cut = truncated & ~terminated
@@ -66,6 +75,7 @@ def temporal_differences(
     rewards: Array, values: Array, next_values: Array, terminated: Array, discount: Scalar
 ) -> Array:
     """delta_t = r_t + discount V(s_{t+1}) (1 - terminated_t) - V(s_t), `[T, ...]` (Sutton 1988)."""
+    require_equal_shapes(rewards=rewards, values=values, next_values=next_values, terminated=terminated)
     xp = namespace(rewards, values, next_values, terminated, discount)
     # Selected, not multiplied: a value that is not finite beyond a terminal state must not matter.
     return rewards + discount * xp.where(xp.asarray(terminated) != 0, 0, next_values) - values
@@ -101,6 +111,7 @@ def generalized_advantages(
     Returns:
         `[T, ...]`.
     """
+    require_equal_shapes(rewards=rewards, truncated=truncated)
     xp = namespace(rewards, values, next_values, terminated, truncated, discount, gae_lambda)
     deltas = temporal_differences(rewards, values, next_values, terminated, discount)
     if delta_mask is not None:
@@ -123,6 +134,7 @@ def rewards_to_go(rewards: Array, ends: Array, discount: Scalar) -> Array:
     Returns:
         `[T, ...]`.
     """
+    require_equal_shapes(rewards=rewards, ends=ends)
     xp = namespace(rewards, ends, discount)
     decays = xp.where(xp.asarray(ends) != 0, 0, discount)
     return reverse_linear_recurrence(rewards, decays.astype(rewards.dtype))
@@ -145,7 +157,5 @@ def normalize(
     Returns:
         Same shape.
     """
-    xp = namespace(advantages, ddof, mask)
-    deviation = xp.sqrt(variance(advantages, mask, ddof))
-    normalized = (advantages - mean(advantages, mask)) / (deviation + epsilon)
-    return normalized if mask is None else xp.where(xp.asarray(mask) != 0, normalized, 0)
+    deviation = namespace(advantages, ddof, mask).sqrt(variance(advantages, mask, ddof))
+    return centered(advantages, mask) / (deviation + epsilon)

@@ -24,11 +24,23 @@ def namespace(*arrays: Array) -> Any:
     return np
 
 
+def require_equal_shapes(**arrays: Array) -> None:
+    """Refuse arguments that would broadcast: `[B]` against `[B, 1]` is a loss over `[B, B]` pairs, and looks alive.
+
+    Raises:
+        ValueError: the shapes of the named arrays differ.
+    """
+    shapes = {name: np.shape(array) for name, array in arrays.items()}
+    if len(set(shapes.values())) > 1:
+        listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+        raise ValueError(f"these arrays must have one shape: {listed}; reshape the odd one before the call")
+
+
 def reverse_linear_recurrence(inputs: Array, decays: Array) -> Array:
     """Solve `y[t] = inputs[t] + decays[t] * y[t + 1]` with `y[T] = 0`, backwards along axis 0.
 
     Args:
-        inputs: `[T, ...]`.
+        inputs: `[T, ...]`, T at least 1.
         decays: same shape as `inputs`.
 
     Returns:
@@ -36,7 +48,7 @@ def reverse_linear_recurrence(inputs: Array, decays: Array) -> Array:
     """
     if namespace(inputs, decays) is np:
         solution = np.empty_like(inputs)
-        following = np.zeros_like(inputs[0]) if len(inputs) else inputs
+        following = np.zeros_like(inputs[0])
         for t in range(len(inputs) - 1, -1, -1):
             following = inputs[t] + decays[t] * following
             solution[t] = following

@@ -27,7 +27,7 @@ def by_level(code: Scalar, branches: Sequence[Array]) -> Array:
     Raises:
         IndexError: a plain number that is not the index of a branch.
     """
-    if isinstance(code, (int, float, np.generic)):
+    if isinstance(code, (int, float, np.generic, np.ndarray)):
         index = int(code)
         if index != code or not 0 <= index < len(branches):
             raise IndexError(f"level code {code} is none of 0..{len(branches) - 1}")

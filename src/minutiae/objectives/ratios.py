@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from minutiae.objectives.arrays import Array, Scalar, namespace
+from minutiae.objectives.arrays import Array, Scalar, namespace, require_equal_shapes
 from minutiae.objectives.reductions import mean
 
 
@@ -22,6 +22,7 @@ def bounded_log_ratio(new_log_prob: Array, old_log_prob: Array) -> Array:
     Returns:
         Same shape.
     """
+    require_equal_shapes(new_log_prob=new_log_prob, old_log_prob=old_log_prob)
     xp = namespace(new_log_prob, old_log_prob)
     difference = new_log_prob - old_log_prob
     # Eight below the largest exponent: room for an advantage and a sum over a batch.
@@ -43,6 +44,7 @@ def ratio(new_log_prob: Array, old_log_prob: Array) -> Array:
 
 def surrogate(ratio: Array, advantages: Array) -> Array:
     """ratio x advantage, per sample: the unclipped surrogate (Schulman et al. 2015, equation 14)."""
+    require_equal_shapes(ratio=ratio, advantages=advantages)
     return ratio * advantages
 
 
@@ -64,7 +66,9 @@ def clipped_surrogate(
         Same shape; larger is better.
     """
     xp = namespace(ratio, advantages, clip_range, dual_clip)
-    pessimistic = xp.minimum(ratio * advantages, xp.clip(ratio, 1 - clip_range, 1 + clip_range) * advantages)
+    pessimistic = xp.minimum(
+        surrogate(ratio, advantages), xp.clip(ratio, 1 - clip_range, 1 + clip_range) * advantages
+    )
     negative = advantages < 0
     # The inner selection keeps infinity x 0, which is NaN, out of the program.
     floor = xp.where(negative, dual_clip * xp.where(negative, advantages, -1), -xp.inf)

@@ -31,6 +31,14 @@ def mean(x: Array, mask: Array | None = None) -> Array:
     return total / xp.maximum(count(x, mask), 1)
 
 
+def centered(x: Array, mask: Array | None = None) -> Array:
+    """`x` less its mean, and 0 where the mask is false. Same shape; arguments as in `mean`."""
+    deviations = _centered_once(x, mask)
+    # A second pass removes the rounding of the first mean, so that equal samples come out as zero to the square of
+    # the dtype's precision. Otherwise their deviations, all alike, would be "normalized" to plus or minus one.
+    return _centered_once(deviations, mask)
+
+
 def variance(x: Array, mask: Array | None = None, ddof: Scalar = 0) -> Array:
     """Sum of squared deviations from the mean over `max(n - ddof, 1)`; 0 for one sample, whatever `ddof`.
 
@@ -43,10 +51,12 @@ def variance(x: Array, mask: Array | None = None, ddof: Scalar = 0) -> Array:
         Shape [].
     """
     xp = namespace(x, mask, ddof)
-    squares = xp.square(x - mean(x, mask))
-    if mask is not None:
-        squares = xp.where(_as_mask(mask, x), squares, 0)
-    return xp.sum(squares) / xp.maximum(count(x, mask) - ddof, 1)
+    return xp.sum(xp.square(centered(x, mask))) / xp.maximum(count(x, mask) - ddof, 1)
+
+
+def _centered_once(x: Array, mask: Array | None) -> Array:
+    deviations = x - mean(x, mask)
+    return deviations if mask is None else namespace(x, mask).where(_as_mask(mask, x), deviations, 0)
 
 
 def _as_mask(mask: Array, x: Array) -> Array:

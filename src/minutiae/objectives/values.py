@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from minutiae.objectives.arrays import Array, Scalar, namespace
+from minutiae.objectives.arrays import Array, Scalar, namespace, require_equal_shapes
 from minutiae.objectives.levels import by_level
-from minutiae.objectives.reductions import variance
+from minutiae.objectives.reductions import mean, variance
 
 
 def squared_error(values: Array, targets: Array) -> Array:
     """(V - target)^2, per sample; same shape as the inputs."""
+    require_equal_shapes(values=values, targets=targets)
     return namespace(values, targets).square(values - targets)
 
 
@@ -33,6 +34,7 @@ def clipped_value_loss(
     Returns:
         Same shape.
     """
+    require_equal_shapes(values=values, old_values=old_values, targets=targets)
     xp = namespace(values, old_values, targets, clip_range, level_code)
     clipped = old_values + xp.clip(values - old_values, -clip_range, clip_range)
     plain, bounded = squared_error(values, targets), squared_error(clipped, targets)
@@ -45,7 +47,8 @@ def clipped_value_loss(
 def explained_variance(values: Array, targets: Array, mask: Array | None = None) -> Array:
     """1 - Var(target - V) / Var(target): 1 is perfect, 0 no better than a constant, negative worse.
 
-    Constant targets have no variance to explain: 1 if the error is constant too, else 0.
+    Targets that are constant (to the dtype's precision) have no variance to explain: 1 if the error is constant
+    too, else 0.
 
     Args:
         values: any shape.
@@ -55,8 +58,10 @@ def explained_variance(values: Array, targets: Array, mask: Array | None = None)
     Returns:
         Shape [], at most 1.
     """
+    require_equal_shapes(values=values, targets=targets)
     xp = namespace(values, targets, mask)
     unexplained, total = variance(targets - values, mask), variance(targets, mask)
-    constant = total == 0
-    perfect = (unexplained == 0).astype(total.dtype)
+    nothing = xp.finfo(total.dtype).eps ** 2 * mean(xp.square(targets), mask)
+    constant = total <= nothing
+    perfect = (unexplained <= nothing).astype(total.dtype)
     return xp.where(constant, perfect, 1 - unexplained / xp.where(constant, 1, total))
