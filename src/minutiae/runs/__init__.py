@@ -1,4 +1,4 @@
-"""A run on disk: its folder, checkpoints, metrics and sinks. Shared by every wing; imports neither JAX nor a trainer."""
+"""A run on disk: its folder, checkpoints, metrics and sinks. Every wing uses it; it knows no trainer."""
 
 from minutiae.runs.checkpoints import Checkpoint, available, load_checkpoint, save_checkpoint
 from minutiae.runs.directory import Result, RunDirectory

@@ -1,4 +1,4 @@
-"""Bytes to and from disk, whole or not at all. Knows files and their errors; knows nothing of what the bytes mean."""
+"""Bytes to and from disk, whole or not at all. Knows files and their errors, not what the bytes mean."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _SUFFIX = ".unfinished"
 def write_atomic(path: str | os.PathLike[str], data: bytes) -> None:
     """Write `data` beside `path`, flush it to the disk and rename it into place.
 
-    A reader sees the old file or the new one, never a part of either, whenever the writer is killed. Missing parent
-    folders are made. On any error the file beside is removed and `path` is as it was before.
+    A reader sees the old file or the new one, never a part of either, whenever the writer is killed.
+    Missing parent folders are made. On any error the file beside is removed and `path` is as it was before.
 
     Raises:
         RunError: the disk is full, the folder may not be written, or the system refused for another reason.
@@ -32,7 +32,7 @@ def write_atomic(path: str | os.PathLike[str], data: bytes) -> None:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         try:
-            # Not `tempfile`: its files are private to the owner, and a study's store is often shared by a group.
+            # Not `tempfile`: its files are private to their owner, and a group may share a store.
             handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
             with os.fdopen(handle, "wb") as file:
                 file.write(data)
@@ -66,7 +66,7 @@ def _flush_folder(folder: Path) -> None:
 def remove_unfinished(folder: str | os.PathLike[str]) -> list[Path]:
     """Remove what killed writers left beside their targets in `folder`; returns what was removed.
 
-    Only the one process that writes in `folder` may call this: another writer's file in progress would go too.
+    Only the one process that writes in `folder` may call this: it would take another writer's file too.
     """
     removed = []
     for leftover in sorted(Path(folder).glob(f".*{_SUFFIX}")):
@@ -92,7 +92,7 @@ def read_bytes(path: str | os.PathLike[str], most: int | None = None) -> bytes:
             raise RunError(f"{path} is not a regular file; give the folder that minutiae wrote")
         if most is not None and facts.st_size > most:
             raise RunError(
-                f"{path} has {facts.st_size} bytes and at most {most} make sense here; it was not written by minutiae"
+                f"{path} has {facts.st_size} bytes, at most {most} make sense; it was not written by minutiae"
             )
         return path.read_bytes()
     except FileNotFoundError as error:
@@ -110,7 +110,8 @@ def write_failure(path: Path, error: OSError, size: int | None = None) -> str:
             "make room and resume the run, or choose another folder with out=..."
         )
     if error.errno in _NOT_ALLOWED:
-        return f"cannot write {path}: {reason(error)}; make {path.parent} writable or choose another with out=..."
+        remedy = f"make {path.parent} writable or choose another folder with out=..."
+        return f"cannot write {path}: {reason(error)}; {remedy}"
     return f"cannot write {path}: {reason(error)}; check the folder {path.parent} and the disk"
 
 

@@ -1,4 +1,4 @@
-"""Checkpoints: everything training needs to go on, one file per saved iteration. Knows no learner and no environment."""
+"""Checkpoints: everything training needs to go on, one file each. Knows no learner and no environment."""
 
 from __future__ import annotations
 
@@ -16,7 +16,16 @@ from minutiae.runs.atomic import remove_unfinished
 from minutiae.runs.pytrees import flatten, unflatten
 from minutiae.runs.tensors import read_tensors, write_tensors
 
-__all__ = ["KEPT", "Checkpoint", "available", "flatten", "load_checkpoint", "save_checkpoint", "saved", "unflatten"]
+__all__ = [
+    "KEPT",
+    "Checkpoint",
+    "available",
+    "flatten",
+    "load_checkpoint",
+    "save_checkpoint",
+    "saved",
+    "unflatten",
+]
 
 KEPT = 2
 """How many checkpoints stay: the newest, and the one before it in case the newest is damaged later."""
@@ -26,7 +35,7 @@ _KIND = "checkpoint"
 
 
 class Checkpoint(NamedTuple):
-    """A checkpoint as read: `arrays` by path (see `pytrees`), `metadata`, and newer iterations that could not be read."""
+    """A checkpoint as read: `arrays` by path (see `pytrees`), `metadata`, newer iterations not readable."""
 
     iteration: int
     arrays: dict[str, np.ndarray]
@@ -35,16 +44,19 @@ class Checkpoint(NamedTuple):
 
 
 def save_checkpoint(
-    folder: str | os.PathLike[str], iteration: int, arrays: Mapping[str, np.ndarray], metadata: Mapping[str, Any]
+    folder: str | os.PathLike[str],
+    iteration: int,
+    arrays: Mapping[str, np.ndarray],
+    metadata: Mapping[str, Any],
 ) -> Path:
     """Write `folder/NNNNNN.safetensors` whole, then remove all but it and the one before.
 
-    Later iterations are removed too: whoever saves iteration 5 after 10 has gone back, and 10 is no longer the future.
+    Later iterations are removed too: whoever saves iteration 5 after 10 has gone back to write another 10.
     A kill at any moment leaves at least one complete checkpoint, if there was one before.
 
     Args:
         iteration: iterations completed, at least 0.
-        arrays: by path, of any dtype in `tensors.DTYPES`; each comes back with its exact dtype, shape and bits.
+        arrays: by path, of any dtype in `tensors.DTYPES`; dtype, shape and bits come back exactly.
         metadata: JSON (counters, generator states, ...). Integers of any size and floats come back exactly.
 
     Returns:
@@ -79,15 +91,15 @@ def saved(folder: str | os.PathLike[str]) -> list[int]:
 
 
 def available(folder: str | os.PathLike[str]) -> list[int]:
-    """Iterations whose checkpoint is complete and undamaged, newest last; each file is read and checked in full."""
+    """Iterations whose checkpoint is complete and undamaged, newest last; every file is read in full."""
     return [iteration for iteration in saved(folder) if _readable(Path(folder), iteration)]
 
 
 def load_checkpoint(folder: str | os.PathLike[str], iteration: int | None = None) -> Checkpoint:
     """The checkpoint of `iteration`, or the newest that can be read.
 
-    Since resuming is exact, going on from an older checkpoint costs time but changes no number; `skipped` of the
-    result names the newer ones that could not be read.
+    Since resuming is exact, going on from an older checkpoint costs time but changes no number; `skipped` of
+    the result names the newer ones that could not be read.
 
     Raises:
         RunError: there is none, the one asked for cannot be read, or none can.
@@ -95,7 +107,9 @@ def load_checkpoint(folder: str | os.PathLike[str], iteration: int | None = None
     folder = Path(folder)
     present = saved(folder)
     if not present:
-        raise RunError(f"{folder} holds no checkpoint; the run was stopped before its first one, so train it again")
+        raise RunError(
+            f"{folder} holds no checkpoint; the run was stopped before its first, so train it again"
+        )
     if iteration is not None:
         if iteration not in present:
             listed = ", ".join(str(number) for number in present)
@@ -103,9 +117,9 @@ def load_checkpoint(folder: str | os.PathLike[str], iteration: int | None = None
         return _read(folder, iteration, (), _remedy(number for number in present if number != iteration))
     skipped: list[int] = []
     failure = None
+    remedy = f"nothing readable is left in {folder}: restore it from a copy, or train the run again elsewhere"
     for candidate in reversed(present):
         try:
-            remedy = f"nothing readable is left in {folder}: restore it from a copy, or delete the run and train it again"
             return _read(folder, candidate, tuple(skipped), remedy)
         except RunError as error:
             failure = failure or error
@@ -132,7 +146,11 @@ def _readable(folder: Path, iteration: int) -> bool:
 
 def _remedy(others: Any) -> str:
     numbers = ", ".join(str(number) for number in others)
-    return f"ask for another iteration ({numbers})" if numbers else "restore it from a copy, or train the run again"
+    return (
+        f"ask for another iteration ({numbers})"
+        if numbers
+        else "restore it from a copy, or train the run again"
+    )
 
 
 def _path(folder: Path, iteration: int) -> Path:

@@ -1,4 +1,4 @@
-"""`config.toml`, the first file of a run: seed, origin and config text. Knows no detail; the text is the catalogue's."""
+"""`config.toml`, the first file of a run: seed, origin and config text. Knows no detail and no level."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from minutiae.runs.documents import FORMAT, MOST_TEXT, check_format
 
 FILE = "config.toml"
 _REMEDY = "restore it from a copy, or train the run again in another folder"
-_TABLE = re.compile(r"^\[([^\[\]\n]+)\][ \t]*$", re.MULTILINE)
-_START = re.compile(r"^\[config\][ \t]*\n", re.MULTILINE)
+_END = "# the end: without this line the file is truncated\n"
+_START = re.compile(r"^\[config\][ \t]*\r?\n", re.MULTILINE)
 
 
 class ConfigFile(NamedTuple):
-    """What defines a run: `config_text` as the catalogue wrote it, `seed`, and `about`, where it was made (versions, ...)."""
+    """What defines a run (`config_text`, `seed`) and where it was made (`about`: versions, machine)."""
 
     config_text: str
     seed: int
@@ -30,13 +30,14 @@ class ConfigFile(NamedTuple):
 def write_config(folder: Path, contents: ConfigFile) -> None:
     """Write `folder/config.toml`: `format`, `seed`, `[about]`, then `[config]` with the config text below it.
 
-    Tables of the config text become tables of `config`, so the whole file is one TOML document that any tool reads.
+    The config text is flat TOML, so that all of it belongs to `[config]` and the file is one TOML document.
     """
     about = "".join(f"{_quote(key)} = {_quote(value)}\n" for key, value in contents.about.items())
-    below = _TABLE.sub(r"[config.\1]", contents.config_text)
-    text = f"format = {FORMAT}\nseed = {contents.seed}\n\n[about]\n{about}\n[config]\n{below}"
+    config_text = contents.config_text if contents.config_text.endswith("\n") else contents.config_text + "\n"
+    head = f"format = {FORMAT}\nseed = {contents.seed}\n\n[about]\n{about}\n[config]\n"
+    text = head + config_text + _END
     if _parse(folder / FILE, text).get("config") != tomllib.loads(contents.config_text):
-        raise ValueError("the config text holds TOML that cannot be moved under [config]; use plain tables and values")
+        raise ValueError("the config text is not flat TOML; write every detail as one line 'name = level'")
     write_atomic(folder / FILE, text.encode())
 
 
@@ -54,12 +55,15 @@ def read_config(folder: Path) -> ConfigFile:
     document = _parse(path, text)
     check_format(path, document.get("format"), _REMEDY)
     seed, config, about = document.get("seed"), document.get("config"), document.get("about", {})
-    start = _START.search(text)
+    start, end = _START.search(text), text.rfind(_END.strip())
     if not isinstance(seed, int) or isinstance(seed, bool) or not isinstance(config, dict) or start is None:
-        raise RunError(f"{path} is truncated: a whole 'seed' and a table [config] are needed; {_REMEDY}")
+        raise RunError(f"{path} is damaged: a whole 'seed' and a table [config] are needed; {_REMEDY}")
+    if end < start.end():
+        # A config cut off between two lines would be valid and mean the defaults of all the details below.
+        raise RunError(f"{path} is truncated: its last line is missing; {_REMEDY}")
     if not isinstance(about, dict):
         raise RunError(f"{path} is damaged: 'about' must be a table; {_REMEDY}")
-    config_text = re.sub(r"^\[config\.", "[", text[start.end() :], flags=re.MULTILINE)
+    config_text = text[start.end() : end]
     if _parse(path, config_text) != config:
         raise RunError(f"{path} is damaged: tables besides [about] and [config]; {_REMEDY}")
     return ConfigFile(config_text, seed, {key: str(value) for key, value in about.items()})

@@ -1,4 +1,4 @@
-"""The folder of one run: what lies where, and in which state it is. Knows no trainer; hands out paths and contents."""
+"""The folder of one run: what lies where, and in which state it is. Knows no trainer; hands out paths."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _RESULT_REMEDY = "delete it and resume the run to write it again"
 
 @dataclass(frozen=True)
 class Result:
-    """How a run ended: `finished`, or `diverged` with the `reasons`; `summary` holds what the trainer wants to keep."""
+    """How a run ended: `finished`, or `diverged` with the `reasons`; `summary` is the trainer's own."""
 
     status: Literal["finished", "diverged"]
     reasons: tuple[str, ...] = ()
@@ -41,7 +41,7 @@ class Result:
 class RunDirectory:
     """One run on disk; `create` or `open` it.
 
-    `config.toml` is written first and `result.json` last: a run without the second is unfinished and can be resumed.
+    `config.toml` is written first and `result.json` last: a run without the second can be resumed.
     """
 
     def __init__(self, path: Path, contents: ConfigFile) -> None:
@@ -72,7 +72,7 @@ class RunDirectory:
         except OSError as error:
             raise RunError(write_failure(path, error)) from error
         if config_file.FILE in names:
-            raise RunError(f"{path} already holds a run; resume it with 'minutiae resume {path}' or choose another name")
+            raise RunError(f"{path} already holds a run; use 'minutiae resume {path}' or choose another name")
         if names:
             raise RunError(f"{path} holds other files ({_some(names)}); choose another name for the run")
         contents = ConfigFile(config_text, int(seed), dict(about or {}))
@@ -97,9 +97,9 @@ class RunDirectory:
             raise RunError(f"cannot read {path}: {reason(error)}; check its permissions") from error
         if config_file.FILE not in names:
             if GROUP_FILE in names:
-                raise RunError(f"{path} holds a group of runs; open one of its members: {_some(_runs_in(path))}")
+                raise RunError(f"{path} holds a group of runs; open one of them: {_some(_runs_in(path))}")
             inside = _runs_in(path)
-            hint = f"open one of the runs in it: {_some(inside)}" if inside else "give a folder that minutiae trained in"
+            hint = f"open one of the runs in it: {_some(inside)}" if inside else "give the folder of a run"
             raise RunError(f"{path} is not a run: it has no {config_file.FILE}; {hint}")
         return cls(path, read_config(path))
 
@@ -157,14 +157,14 @@ class RunDirectory:
         """
         result = Result(status, tuple(reasons), dict(summary or {}))
         if self.finished:
-            raise RunError(f"{self.path} has ended before; delete its {_RESULT} to resume it, or train under another name")
+            raise RunError(f"{self.path} has ended before; train under another name, or delete its {_RESULT}")
         document = {"status": result.status, "reasons": list(result.reasons), "summary": result.summary}
         write_json(self.path / _RESULT, document)
         return result
 
     @property
     def metrics_path(self) -> Path:
-        """`metrics.parquet`: what was learned, per iteration; equal for equal config, seed, machine and versions."""
+        """`metrics.parquet`: what was measured, per iteration; a resumed run has the same, bit for bit."""
         return self.path / "metrics.parquet"
 
     @property

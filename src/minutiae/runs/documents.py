@@ -21,7 +21,7 @@ MOST_TEXT = 64 * 2**20
 
 
 def write_json(path: str | os.PathLike[str], document: dict[str, Any]) -> None:
-    """Write `document` atomically. Numbers that JSON lacks (NaN, infinities) become null, so that any tool can read it."""
+    """Write `document` atomically. Numbers that JSON lacks (NaN, infinities) become null."""
     whole = {"format": FORMAT, **document}
     text = json.dumps(_standard(whole), indent=2, ensure_ascii=False, allow_nan=False)
     write_atomic(path, (text + "\n").encode())
@@ -57,12 +57,14 @@ def check_format(path: Path, number: object, remedy: str) -> None:
 
 
 def plain(value: object) -> object:
-    """What `json` cannot write but has an obvious plain form: NumPy scalars and paths. For `json.dumps(default=)`."""
+    """NumPy scalars and paths in the plain form that JSON has for them; for `json.dumps(default=plain)`."""
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, os.PathLike):
         return os.fspath(value)
-    raise TypeError(f"{type(value).__name__} cannot be written as JSON; pass numbers, text, lists or dictionaries")
+    raise TypeError(
+        f"{type(value).__name__} cannot be written as JSON; pass numbers, text, lists or dictionaries"
+    )
 
 
 def _standard(value: object) -> object:

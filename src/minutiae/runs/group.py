@@ -1,4 +1,4 @@
-"""Runs that were trained together, as a folder that holds theirs. Knows which belong to one population, not why."""
+"""Runs trained together, as a folder that holds theirs. Knows which make one population, not why."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class RunGroup:
     Attributes:
         path: the folder.
         members: the members' folder names, in their order.
-        chunks: the same names, split as they were trained: each chunk was one population, and resuming rebuilds it.
+        chunks: the same names, split as they were trained: one population a chunk, which resuming rebuilds.
     """
 
     def __init__(self, path: Path, members: Sequence[str], chunks: Sequence[Sequence[str]]) -> None:
@@ -32,7 +32,10 @@ class RunGroup:
 
     @classmethod
     def create(
-        cls, path: str | os.PathLike[str], members: Sequence[str], chunks: Sequence[Sequence[str]] | None = None
+        cls,
+        path: str | os.PathLike[str],
+        members: Sequence[str],
+        chunks: Sequence[Sequence[str]] | None = None,
     ) -> RunGroup:
         """Make the folder and write `group.json`; the members' own folders are made by `RunDirectory.create`.
 
@@ -41,8 +44,8 @@ class RunGroup:
             chunks: every member exactly once; `None` is one chunk of all.
 
         Raises:
-            RunError: the folder already holds a group or other files, a name is no plain folder name, the chunks do not
-                partition the members, or the folder cannot be written.
+            RunError: the folder already holds a group or other files, a name is no plain folder name, the
+                chunks do not partition the members, or the folder cannot be written.
         """
         path = Path(path)
         chunks = [list(members)] if chunks is None else [list(chunk) for chunk in chunks]
@@ -55,9 +58,13 @@ class RunGroup:
         except OSError as error:
             raise RunError(write_failure(path, error)) from error
         if GROUP_FILE in names:
-            raise RunError(f"{path} already holds a group; resume it with 'minutiae resume {path}' or choose another name")
+            raise RunError(
+                f"{path} already holds a group; use 'minutiae resume {path}' or choose another name"
+            )
         if any(not name.startswith(".") for name in names):
-            raise RunError(f"{path} holds other files ({', '.join(names[:8])}); choose another name for the group")
+            raise RunError(
+                f"{path} holds other files ({', '.join(names[:8])}); choose another name for the group"
+            )
         write_json(path / GROUP_FILE, {"members": list(members), "chunks": chunks})
         return cls(path, members, chunks)
 
@@ -71,7 +78,9 @@ class RunGroup:
         path = Path(path)
         file = path / GROUP_FILE
         if not file.exists():
-            raise RunError(f"{path} is not a group of runs: it has no {GROUP_FILE}; give the folder that holds the runs")
+            raise RunError(
+                f"{path} is not a group of runs: it has no {GROUP_FILE}; give the folder that holds the runs"
+            )
         document = read_json(file, _REMEDY)
         members, chunks = document.get("members"), document.get("chunks")
         problem = _problem(members, chunks)
@@ -128,7 +137,13 @@ def _problem(members: object, chunks: object) -> str | None:
 
 
 def _plain_name(name: str) -> bool:
-    """Whether `name` is one folder right below the group's on every system: no separator, no parent, no device."""
-    if not name or name != name.strip() or name.startswith(".") or name.endswith(".") or len(name.encode()) > 255:
+    """Whether `name` is one folder right below the group's on every system: no separator, parent, device."""
+    if (
+        not name
+        or name != name.strip()
+        or name.startswith(".")
+        or name.endswith(".")
+        or len(name.encode()) > 255
+    ):
         return False
     return name.isprintable() and not set(name) & set('/\\:*?"<>|') and not _RESERVED.fullmatch(name)

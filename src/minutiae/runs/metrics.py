@@ -1,10 +1,12 @@
-"""Tables of numbers per iteration as Parquet. Polars is imported inside the functions: importing this costs nothing."""
+"""Tables of numbers per iteration as Parquet. Polars is imported in the functions only: it is not cheap."""
 
 from __future__ import annotations
 
 import io
 import os
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,19 +19,20 @@ if TYPE_CHECKING:
 Cell = float | int | bool | str | None
 
 KEY = "iteration"
+_KINDS = ("Int64", "Float64", "Boolean", "String")
 _REMEDY = "delete it and resume the run from its checkpoint, or restore it from a copy"
 
 
 class MetricsLog:
     """Rows of one run, kept in memory by column and saved whole.
 
-    The first column is `iteration`, strictly increasing; the others follow in the order of their first appearance.
-    A value that a row lacks is null, which is not NaN: NaN was measured.
+    The first column is `iteration`, strictly increasing; the others follow in the order in which they first
+    appear. A value that a row lacks is null, which is not NaN: NaN was measured.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        self._columns: dict[str, list[Cell]] = {KEY: []}
+        self._columns: dict[str, list[Any]] = {KEY: []}
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> MetricsLog:
@@ -42,12 +45,15 @@ class MetricsLog:
         frame = read_table(log.path)
         if KEY not in frame.columns:
             raise RunError(f"{log.path} has no column {KEY!r}; it is not a table of minutiae, {_REMEDY}")
+        odd = [f"{name} ({kind})" for name, kind in frame.schema.items() if str(kind) not in _KINDS]
+        if odd:
+            raise RunError(
+                f"{log.path} holds columns that minutiae never writes: {', '.join(odd)}; {_REMEDY}"
+            )
         log._columns = {KEY: [], **{name: frame[name].to_list() for name in frame.columns}}
         numbers = log._columns[KEY]
-        if not all(isinstance(number, int) for number in numbers) or any(
-            after <= before  # type: ignore[operator]
-            for before, after in zip(numbers, numbers[1:], strict=False)
-        ):
+        whole = [number for number in numbers if isinstance(number, int)]
+        if len(whole) < len(numbers) or any(after <= before for before, after in pairwise(whole)):
             raise RunError(f"the iterations in {log.path} do not increase; {_REMEDY}")
         return log
 
@@ -62,7 +68,9 @@ class MetricsLog:
         if not isinstance(iteration, int) or isinstance(iteration, bool):
             raise ValueError(f"a row needs a whole {KEY!r}; got {row.get(KEY)!r}")
         if self.last is not None and iteration <= self.last:
-            raise ValueError(f"iteration {iteration} does not follow {self.last}; truncate the log before repeating one")
+            raise ValueError(
+                f"iteration {iteration} does not follow {self.last}; truncate the log before repeating one"
+            )
         cells = {name: _cell(name, value) for name, value in row.items()}
         for name, cell in cells.items():
             self._check(name, cell)
@@ -76,11 +84,13 @@ class MetricsLog:
         column = self._columns.get(name, [])
         example = next((value for value in reversed(column) if value is not None), None)
         if cell is not None and example is not None and _family(cell) != _family(example):
-            raise TypeError(f"column {name!r} holds {_family(example)} and was given {_family(cell)} {cell!r}; rename one")
+            raise TypeError(
+                f"column {name!r} holds {_family(example)} and was given {_family(cell)} {cell!r}; rename one"
+            )
 
     def truncate(self, iteration: int) -> None:
         """Forget every row after `iteration`; call it with the checkpoint's iteration before resuming."""
-        kept = sum(1 for number in self._columns[KEY] if number <= iteration)  # type: ignore[operator]
+        kept = bisect_right(self._columns[KEY], iteration)
         for column in self._columns.values():
             del column[kept:]
 
@@ -109,7 +119,7 @@ class MetricsLog:
     def last(self) -> int | None:
         """The last iteration, `None` when there are no rows."""
         numbers = self._columns[KEY]
-        return int(numbers[-1]) if numbers else None  # type: ignore[arg-type]
+        return numbers[-1] if numbers else None
 
     def column(self, name: str) -> list[Cell]:
         """All values of one column, oldest first."""
@@ -159,7 +169,9 @@ def _cell(name: str, value: Any) -> Cell:
         value = value.item()  # NumPy scalars, and arrays of shape [] of any library
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    raise TypeError(f"the metric {name!r} is a {type(value).__name__}; give one number, flag or text per iteration")
+    raise TypeError(
+        f"the metric {name!r} is a {type(value).__name__}; give one number, flag or text per iteration"
+    )
 
 
 def _family(cell: Cell) -> str:

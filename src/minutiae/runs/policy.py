@@ -1,4 +1,4 @@
-"""The one file a trained policy needs: parameters, normalizer and spec together. Knows no network and builds none."""
+"""The one file a trained policy needs: parameters, normalizer and spec together. Knows no network."""
 
 from __future__ import annotations
 
@@ -16,13 +16,15 @@ _KIND = "policy"
 
 
 class SavedPolicy(NamedTuple):
-    """A policy as read: `arrays` by path (parameters and normalizer) and `spec`, JSON that says how to use them."""
+    """A policy as read: `arrays` by path (parameters, normalizer) and `spec`, which says how to use them."""
 
     arrays: dict[str, np.ndarray]
     spec: dict[str, Any]
 
 
-def save_policy(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray], spec: Mapping[str, Any]) -> Path:
+def save_policy(
+    path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray], spec: Mapping[str, Any]
+) -> Path:
     """Write policy parameters, observation normalizer and `spec` as one file.
 
     They belong together: a policy reloaded without the statistics it was trained with collapses.

@@ -11,9 +11,10 @@ Path syntax. A path is the route from the root to a leaf, its parts joined by `/
 | `~` | as the last part: there is `None` |
 
 So `{"policy": {"hidden": [{"weight": w}]}, "moments": (m, v)}` has the paths `policy/hidden/[0]/weight`,
-`moments/(0)` and `moments/(1)`; a tree that is one array has the empty path. Inside a key, the characters that the
-syntax uses are written `~0` for `~`, `~1` for `/`, `~2` for `[`, `~3` for `(`, `~4` for `{`, `~5` for the
-first of two leading `_`, and `~6` stands for the empty key. Empty containers and `None` carry an array of no elements.
+`moments/(0)` and `moments/(1)`; a tree that is one array has the empty path. Inside a key, the characters
+that the syntax uses are written `~0` for `~`, `~1` for `/`, `~2` for `[`, `~3` for `(`, `~4` for `{`, `~5`
+for the first of two leading `_`, and `~6` stands for the empty key. Empty containers and `None` carry an
+array of no elements.
 """
 
 from __future__ import annotations
@@ -41,9 +42,10 @@ def flatten(tree: Any) -> Arrays:
     """Name every array of `tree` by its path.
 
     Args:
-        tree: dictionaries with string keys, lists, tuples and `None` around arrays, to any depth up to 64. Named tuples
-            count as tuples; only `unflatten(..., like=...)` gives back their type. Leaves are anything that
-            `numpy.asarray` turns into an array of numbers, so a Python number becomes an array of shape `[]`.
+        tree: dictionaries with string keys, lists, tuples and `None` around arrays, up to 64 deep. Named
+            tuples count as tuples; only `unflatten(..., like=...)` gives back their type. Leaves are anything
+            that `numpy.asarray` turns into an array of numbers, so a Python number becomes an array of shape
+            `[]`.
 
     Returns:
         NumPy arrays by path, in the order of the tree.
@@ -59,7 +61,9 @@ def flatten(tree: Any) -> Arrays:
 
 def _flatten_into(arrays: Arrays, parts: tuple[str, ...], tree: Any) -> None:
     if len(parts) > DEEPEST:
-        raise ValueError(f"the tree at {'/'.join(parts[:3])}/... is deeper than {DEEPEST} containers; flatten it")
+        raise ValueError(
+            f"the tree at {'/'.join(parts[:3])}/... has more than {DEEPEST} levels; make it flatter"
+        )
     children = _children(parts, tree)
     if children is None:
         leaf = np.asarray(tree)
@@ -70,11 +74,16 @@ def _flatten_into(arrays: Arrays, parts: tuple[str, ...], tree: Any) -> None:
             )
         arrays["/".join(parts)] = leaf
     elif not children:
-        mark = "~" if tree is None else "{}" if isinstance(tree, Mapping) else "[]" if isinstance(tree, list) else "()"
-        arrays["/".join((*parts, mark))] = np.zeros(0, np.uint8)
+        arrays["/".join((*parts, _mark(tree)))] = np.zeros(0, np.uint8)
     else:
         for part, child in children.items():
             _flatten_into(arrays, (*parts, part), child)
+
+
+def _mark(empty: Any) -> str:
+    if empty is None:
+        return "~"
+    return "{}" if isinstance(empty, Mapping) else "[]" if isinstance(empty, list) else "()"
 
 
 def _children(parts: tuple[str, ...], tree: Any) -> dict[str, Any] | None:
@@ -97,9 +106,9 @@ def unflatten(arrays: Mapping[str, np.ndarray], like: Any = None) -> Any:
     """The tree whose `flatten` is `arrays`.
 
     Args:
-        like: a tree of the same form. With it the containers come back as *its* types (named tuples, for instance), and
-            every array must have the shape and dtype of the leaf it stands for: a checkpoint of another
-            network is an error here and not a strange number later.
+        like: a tree of the same form. With it the containers come back as *its* types (named tuples, for
+            instance), and every array must have the shape and dtype of the leaf it stands for: a checkpoint
+            of another network is an error here and not a strange number later.
 
     Raises:
         RunError: the paths contradict each other, an index is missing, or `like` has another form.
@@ -115,13 +124,13 @@ def unflatten(arrays: Mapping[str, np.ndarray], like: Any = None) -> Any:
 
 
 class _Node(dict[str, Any]):
-    """Items by part while a tree is being put together; a class of its own, so that a leaf is never taken for one."""
+    """Items by part while a tree is put together; a class of its own, so that no leaf is taken for one."""
 
 
 def _place(root: dict[str, Any], path: str, array: np.ndarray) -> None:
     parts = path.split("/")
     if len(parts) > DEEPEST + 1:
-        raise RunError(f"the array path {path[:40]!r}... is deeper than {DEEPEST} parts; the file is not ours")
+        raise RunError(f"the array path {path[:40]!r}... has over {DEEPEST} parts; the file is not ours")
     node = root
     for part in parts[:-1]:
         node = node.setdefault(part, _Node())
@@ -139,17 +148,19 @@ def _rebuild(path: str, node: dict[str, Any]) -> Any:
             return _EMPTY[only]()
     indices = [_INDEX.fullmatch(part) for part in node]
     built = {
-        part: _rebuild(f"{path}/{part}", child) if isinstance(child, _Node) else child for part, child in node.items()
+        part: _rebuild(f"{path}/{part}", child) if isinstance(child, _Node) else child
+        for part, child in node.items()
     }
     if not any(indices):
         tree = {_unescape(path, part): child for part, child in built.items()}
         if len(tree) < len(built):
-            raise RunError(f"two array paths below {path.strip('/')!r} mean the same key; the file is not ours")
+            raise RunError(f"two array paths at {path.strip('/')!r} mean the same key; the file is not ours")
         return tree
     square = "[" if next(iter(built)).startswith("[") else "("
     expected = [f"{square}{index}{']' if square == '[' else ')'}" for index in range(len(built))]
     if set(built) != set(expected):
-        raise RunError(f"the items at {path.strip('/')!r} are not numbered 0 to {len(built) - 1}; the file is not ours")
+        last = len(built) - 1
+        raise RunError(f"the items at {path.strip('/')!r} are not numbered 0 to {last}; the file is not ours")
     items = [built[part] for part in expected]
     return items if square == "[" else tuple(items)
 
@@ -158,14 +169,12 @@ def _rebuild_like(arrays: Mapping[str, np.ndarray], like: Any) -> Any:
     wanted = flatten(like)
     for path in sorted(wanted.keys() ^ arrays.keys()):
         which = "lacks" if path in wanted else "also has"
-        raise RunError(f"the saved state {which} {path!r}; use the config it was saved with, this one has another structure")
+        raise RunError(f"the saved state {which} {path!r}; use the config it was saved with")
     for path, leaf in wanted.items():
         have = arrays[path]
         if have.shape != leaf.shape or have.dtype != leaf.dtype:
-            raise RunError(
-                f"the saved {path!r} is {have.dtype}{list(have.shape)} and {leaf.dtype}{list(leaf.shape)} is needed; "
-                "use the config it was saved with"
-            )
+            saved, needed = (f"{array.dtype}{list(array.shape)}" for array in (have, leaf))
+            raise RunError(f"the saved {path!r} is {saved}, not {needed}; use the config it was saved with")
     return _fill(arrays, (), like)
 
 
@@ -193,5 +202,6 @@ def _escape(key: str) -> str:
 
 def _unescape(path: str, part: str) -> str:
     if not part or re.search(r"~(?![0-6])|[\[({]", part):
-        raise RunError(f"the array path {path.strip('/') + '/' + part!r} breaks the syntax; the file is not ours")
+        whole = f"{path}/{part}".strip("/")
+        raise RunError(f"the array path {whole!r} breaks the syntax; the file is not ours")
     return re.sub(r"~[0-6]", lambda code: _UNESCAPES[code.group()], part)

@@ -1,7 +1,7 @@
-"""One safetensors file of arrays with JSON metadata in its header, checked on reading. Knows no run and no policy.
+"""A safetensors file of arrays with JSON metadata in its header, checked on reading. Knows no run or policy.
 
-The header holds one entry, `minutiae`: a JSON object of `format`, `kind` (what the file is), `metadata` and `digest`,
-a BLAKE2b hash of kind, metadata and every array. Safetensors itself notices a file that is too short, not a flipped bit.
+The header holds one entry, `minutiae`: a JSON object of `format`, `kind` (what the file is), `metadata` and
+`digest`, a BLAKE2b hash of kind, metadata and every array. Safetensors sees a short file but no flipped bit.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ from minutiae.runs.atomic import read_bytes, reason, write_atomic
 from minutiae.runs.documents import FORMAT, check_format, plain
 
 DTYPES = tuple(
-    np.dtype(name)
-    for name in ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64"]
+    np.dtype(code) for code in ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8")
 )
 """What can be stored; every one comes back exactly."""
 
@@ -43,10 +42,12 @@ def write_tensors(
     # Through JSON once, so that what the digest sees is what a reader will see (tuples have become lists).
     settled = json.loads(json.dumps(dict(metadata), default=plain))
     header = {"format": FORMAT, "kind": kind, "metadata": settled, "digest": _digest(kind, settled, dense)}
-    write_atomic(path, safetensors.numpy.save(dense, metadata={"minutiae": json.dumps(header, ensure_ascii=False)}))
+    write_atomic(path, safetensors.numpy.save(dense, metadata={"minutiae": json.dumps(header)}))
 
 
-def read_tensors(path: str | os.PathLike[str], kind: str, remedy: str) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+def read_tensors(
+    path: str | os.PathLike[str], kind: str, remedy: str
+) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """The arrays and the metadata of the file `path`; nothing in it is ever executed.
 
     Args:
@@ -63,17 +64,19 @@ def read_tensors(path: str | os.PathLike[str], kind: str, remedy: str) -> tuple[
         length = int.from_bytes(data[:8], "little")
         entries = json.loads(data[8 : 8 + length]).get("__metadata__") or {}
     except KeyError as error:
-        raise RunError(f"{path} holds arrays of dtype {error.args[0]}, which minutiae never writes; {remedy}") from error
+        raise RunError(
+            f"{path} holds {error.args[0]} arrays, which minutiae never writes; {remedy}"
+        ) from error
     except (safetensors.SafetensorError, ValueError, RecursionError) as error:
         raise RunError(f"{path} is truncated or damaged: {reason(error)}; {remedy}") from error
     if "minutiae" not in entries:
         raise RunError(f"{path} is a safetensors file that minutiae did not write; {remedy}")
     try:
         header = json.loads(entries["minutiae"])
-        number, found, metadata, digest = (header.get(key) for key in ("format", "kind", "metadata", "digest"))
+        found, metadata, digest = header.get("kind"), header.get("metadata"), header.get("digest")
     except (ValueError, AttributeError, RecursionError) as error:
         raise RunError(f"the header of {path} is damaged: {reason(error)}; {remedy}") from error
-    check_format(path, number, remedy)
+    check_format(path, header.get("format"), remedy)
     if found != kind:
         raise RunError(f"{path} is a {found}, not a {kind}; {remedy}")
     if not isinstance(metadata, dict) or digest != _digest(kind, metadata, arrays):
@@ -86,7 +89,7 @@ def _dense(name: str, array: np.ndarray) -> np.ndarray:
     native = array.dtype.newbyteorder("=")
     if native not in DTYPES:
         allowed = ", ".join(dtype.name for dtype in DTYPES)
-        raise RunError(f"the array {name!r} has dtype {array.dtype}, which cannot be stored; convert it to one of {allowed}")
+        raise RunError(f"the array {name!r} has dtype {array.dtype}, which no file takes; allowed: {allowed}")
     # `order="C"` and not `ascontiguousarray`, which turns an array of shape [] into one of shape [1].
     return np.asarray(array, dtype=native, order="C")
 
