@@ -1,9 +1,10 @@
 """What can be switched: catalogue, config, presets. Standard library only; nothing here trains anything."""
 
-from minutiae.details.config import CATALOGUE, Config, differences, levels_of, numbers, structure
+from minutiae.details.config import CATALOGUE, Config, differences, levels_of
 from minutiae.details.detail import NUMBER, STRUCTURE, Detail, detail
-from minutiae.details.files import config_hash, from_mapping, from_toml, to_mapping, to_toml
 from minutiae.details.presets import preset, preset_names
+from minutiae.details.program import numbers, structure
+from minutiae.details.serialization import config_hash, from_mapping, from_toml, to_mapping, to_toml
 
 __all__ = [
     "CATALOGUE",

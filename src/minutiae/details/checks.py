@@ -1,4 +1,4 @@
-"""Numbers of a config that must fit together, with the arithmetic in the message. Single levels are checked elsewhere."""
+"""What must fit together in a config beyond single levels, with the arithmetic shown. No level is checked here."""
 
 from __future__ import annotations
 
@@ -11,8 +11,12 @@ if TYPE_CHECKING:
 
 
 def check_numbers(config: Config) -> None:
-    """`ConfigError` for the first rule that the numbers of `config` break."""
-    for rule in (_minibatches_divide, _normalization_has_samples, _steps_suffice, _fisher_has_samples):
+    """Refuse a config whose numbers do not fit together.
+
+    Raises:
+        ConfigError: with the arithmetic and the numbers that would fit.
+    """
+    for rule in (_steps_suffice, _minibatches_divide, _normalization_has_samples, _fisher_has_samples):
         rule(config)
 
 
@@ -23,47 +27,65 @@ def _batch(config: Config) -> str:
     )
 
 
-def _minibatches_divide(config: Config) -> None:
-    batch, parts = config.samples_per_iteration, config.minibatches
-    if batch % parts:
-        fitting = [part for part in range(1, batch + 1) if batch % part == 0]
-        below = max(part for part in fitting if part < parts) if parts > 1 else 1
-        above = min((part for part in fitting if part > parts), default=batch)
-        nearest = " or ".join(str(part) for part in sorted({below, above}))
-        raise ConfigError(
-            f"{_batch(config)}, and {batch} / {parts} minibatches = {batch / parts:.4g} is not a whole number; "
-            f"set minibatches to {nearest}, or change rollout_length"
-        )
-
-
-def _normalization_has_samples(config: Config) -> None:
-    if config.advantage_normalization is None:
-        return
-    batch = config.samples_per_iteration
-    by_minibatch = config.advantage_normalization == "minibatch" and config.algorithm == "ppo"
-    size = config.minibatch_size if by_minibatch else batch
-    if size >= 2:
-        return
-    part = f", and {batch} / {config.minibatches} minibatches = 1 sample each" if by_minibatch else ""
-    remedy = "set fewer minibatches" if by_minibatch and batch > 1 else "set a longer rollout_length"
-    raise ConfigError(
-        f"advantage_normalization = {config.advantage_normalization} cannot normalize one sample: {_batch(config)}"
-        f"{part}; {remedy} or advantage_normalization = off"
-    )
-
-
 def _steps_suffice(config: Config) -> None:
-    if config.iterations < 1:
+    if config.steps < config.samples_per_iteration:
         raise ConfigError(
             f"steps = {config.steps} is less than one iteration: {_batch(config)}; "
             f"set steps to at least {config.samples_per_iteration}, or a shorter rollout_length"
         )
 
 
+def _minibatches_divide(config: Config) -> None:
+    batch, parts = config.samples_per_iteration, config.minibatches
+    if batch % parts == 0:
+        return
+    divisors = [part for part in range(1, batch + 1) if batch % part == 0]
+    fitting = [max(part for part in divisors if part < parts)]
+    fitting += [part for part in divisors if part > parts][:1]
+    raise ConfigError(
+        f"{_batch(config)}, and {batch} / {parts} minibatches = {batch / parts:.4g} is not a whole number; "
+        f"set minibatches to {' or '.join(map(str, fitting))}, or change rollout_length"
+    )
+
+
+def _normalization_has_samples(config: Config) -> None:
+    # The standard deviation of one sample is 0 or NaN, and NaN poisons every weight (Stable-Baselines3 #325, #440).
+    level, batch = config.advantage_normalization, config.samples_per_iteration
+    by_minibatch = level == "minibatch" and config.algorithm == "ppo"
+    size = config.minibatch_size if by_minibatch else batch
+    if level is None or size > 1:
+        return
+    parts = f", / {config.minibatches} minibatches = 1 sample each" if by_minibatch and batch > 1 else ""
+    remedy = "fewer minibatches" if by_minibatch and batch > 1 else "a longer rollout_length"
+    raise ConfigError(
+        f"advantage_normalization = {level} cannot normalize over one sample: {_batch(config)}{parts}; "
+        f"set {remedy}, or advantage_normalization = off"
+    )
+
+
 def _fisher_has_samples(config: Config) -> None:
-    batch = config.samples_per_iteration
-    if config.algorithm == "trpo" and config.fisher_fraction * batch < 1:
+    batch, fraction = config.samples_per_iteration, config.fisher_fraction
+    if config.algorithm == "trpo" and fraction * batch < 1:
         raise ConfigError(
-            f"fisher_fraction = {config.fisher_fraction:g} of {batch} samples is "
-            f"{config.fisher_fraction * batch:.3g}, less than one sample; set fisher_fraction to at least {1 / batch:.3g}"
+            f"fisher_fraction = {fraction:g} of {batch} samples is {fraction * batch:.3g}, less than one; "
+            f"set fisher_fraction to at least {1 / batch:.3g}"
         )
+
+
+def check_actions(config: Config, discrete: bool) -> None:
+    """Refuse details of continuous actions, set away from their default, for an environment with discrete ones.
+
+    `Config` cannot know the actions, so whoever has built the environment asks here.
+
+    Raises:
+        ConfigError: the detail would have no effect.
+    """
+    from minutiae.details.config import CATALOGUE
+
+    for name in ("action_bound", "initial_log_standard_deviation"):
+        entry, level = CATALOGUE[name], getattr(config, name)
+        if discrete and level != entry.default:
+            raise ConfigError(
+                f"{name} = {entry.format(level)} would have no effect: {config.environment} has discrete actions; "
+                f"leave it out (its default is {entry.format(entry.default)})"
+            )

@@ -1,57 +1,54 @@
-"""`Config`, one training run without its seed, and `CATALOGUE`, the entry of every field. No training code lives here."""
+"""`Config`, one training run without its seed, and `CATALOGUE`, its fields' entries. No detail is defined here."""
 
 from __future__ import annotations
 
 import dataclasses
-import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from types import MappingProxyType
 from typing import Any, Self
 
+from minutiae.details.advantages import Advantages
+from minutiae.details.budget import Budget
 from minutiae.details.checks import check_numbers
+from minutiae.details.collection import Collection
 from minutiae.details.conditions import applies, first_unmet
 from minutiae.details.detail import Detail
-from minutiae.details.themes import (
-    Advantages,
-    Budget,
-    Collection,
-    Networks,
-    Optimization,
-    PolicyUpdate,
-    Preprocessing,
-    TrustRegion,
-    ValueUpdate,
-)
+from minutiae.details.networks import Networks
+from minutiae.details.optimization import Optimization
+from minutiae.details.policy_update import PolicyUpdate
+from minutiae.details.preprocessing import Preprocessing
+from minutiae.details.trust_region import TrustRegion
+from minutiae.details.value_update import ValueUpdate
 from minutiae.errors import ConfigError, unknown
 
-THEMES = (
-    Budget,
-    Collection,
-    Preprocessing,
-    Networks,
-    Advantages,
-    PolicyUpdate,
-    TrustRegion,
-    ValueUpdate,
-    Optimization,
+THEMES: Mapping[str, type] = MappingProxyType(
+    {
+        "budget": Budget,
+        "collection": Collection,
+        "preprocessing": Preprocessing,
+        "networks": Networks,
+        "advantages": Advantages,
+        "policy update": PolicyUpdate,
+        "trust region": TrustRegion,
+        "value update": ValueUpdate,
+        "optimization": Optimization,
+    }
 )
+"""The groups of the catalogue, in the order of the config file."""
+
+CATALOGUE: Mapping[str, Detail] = MappingProxyType(
+    {
+        field.name: dataclasses.replace(field.metadata["detail"], name=field.name, theme=theme)
+        for theme, fields in THEMES.items()
+        for field in dataclasses.fields(fields)
+    }
+)
+"""The entry of every field of `Config` by name, in the order of the config file."""
 
 
-def _entries() -> dict[str, Detail]:
-    entries = {}
-    for theme in THEMES:
-        title = re.sub(r"(?<!^)(?=[A-Z])", " ", theme.__name__).lower()
-        for field in dataclasses.fields(theme):
-            entries[field.name] = dataclasses.replace(field.metadata["detail"], name=field.name, theme=title)
-    return entries
-
-
-CATALOGUE: Mapping[str, Detail] = MappingProxyType(_entries())
-"""Every field of `Config` by name, in the order of the config file."""
-
-
-# Dataclasses collect fields from the last base to the first: read this list upwards for the order of the file.
+# Dataclasses collect fields from the last base to the first, hence the reverse of the file's order.
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Config(
     Optimization,
@@ -66,10 +63,12 @@ class Config(
 ):
     """Everything that defines one training run except its seed.
 
-    Each field is one detail; `CATALOGUE[name]` says what it does and what it may be. Levels are checked and normalized
-    here: `None` is off, flags are `True` or `None`, an int where a float is meant becomes one. A level other than the
-    default is refused where the detail has no effect, and so are numbers that do not fit together; both raise
-    `ConfigError` with the remedy.
+    Each field is one detail; `CATALOGUE[name]` says what it does and what it may be. Off is `None` (or "off"),
+    flags are `True` or `None` (`False` becomes `None`), an int where a float is meant becomes one.
+
+    Raises:
+        ConfigError: an unknown detail or level; a level other than the default where the detail has no effect;
+            numbers that do not fit together. The text names the remedy.
     """
 
     def __new__(cls, **given: Any) -> Self:
@@ -77,7 +76,7 @@ class Config(
         return super().__new__(cls)
 
     def __post_init__(self) -> None:
-        levels = normalized(levels_of(self))
+        levels = checked(levels_of(self))
         for name, level in levels.items():
             object.__setattr__(self, name, level)
         for name in CATALOGUE:
@@ -85,17 +84,17 @@ class Config(
         check_numbers(self)
 
     def __repr__(self) -> str:
-        changed = {"environment": self.environment} | differences(self)
-        return f"Config({', '.join(f'{name}={level!r}' for name, level in changed.items())})"
+        shown = {"environment": self.environment} | differences(self)
+        return f"Config({', '.join(f'{name}={level!r}' for name, level in shown.items())})"
 
     @property
     def samples_per_iteration(self) -> int:
-        """Transitions in one rollout of one agent: `environments * rollout_length`."""
+        """Transitions in one rollout of one agent: B = `environments` * `rollout_length`."""
         return self.environments * self.rollout_length
 
     @property
     def iterations(self) -> int:
-        """Whole rollouts that fit into `steps`."""
+        """Whole rollouts that fit into `steps`, at least 1."""
         return self.steps // self.samples_per_iteration
 
     @property
@@ -104,25 +103,41 @@ class Config(
         return self.samples_per_iteration // self.minibatches
 
     def applies(self, detail: str) -> bool:
-        """Whether `detail` has any effect in this config."""
+        """Whether `detail` has any effect in this config.
+
+        Raises:
+            ConfigError: no detail has this name.
+        """
         check_names([detail])
         return applies(detail, levels_of(self), CATALOGUE)
 
     def replace(self, **changes: Any) -> Self:
-        """A config with `changes`. Details that lose their effect by them, and are not named in them, go back to default."""
+        """This config with `changes`.
+
+        Details that lose their effect by the changes, and are not among them, go back to their default:
+        turning `value_clipping` off takes `value_clipping_range` with it.
+
+        Raises:
+            ConfigError: as `Config`.
+        """
         check_names(changes)
-        levels = normalized(levels_of(self) | changes)
+        levels = checked(levels_of(self) | changes)
         for name, entry in CATALOGUE.items():
             if name not in changes and not applies(name, levels, CATALOGUE):
                 levels[name] = entry.default
         return type(self)(**levels)
 
 
-def check_names(names: Any) -> None:
-    """`ConfigError` for the first of `names` that is no detail."""
+def check_names(names: Iterable[str]) -> None:
+    """Refuse the first of `names` that no detail has.
+
+    Raises:
+        ConfigError: with the nearest spellings.
+    """
     for name in names:
         if name not in CATALOGUE:
-            raise ConfigError(unknown("detail", str(name), CATALOGUE))
+            nearest_first = sorted(CATALOGUE, key=lambda known: -SequenceMatcher(None, known, name).ratio())
+            raise ConfigError(unknown("detail", name, nearest_first, most=5))
 
 
 def levels_of(config: Config) -> dict[str, Any]:
@@ -130,25 +145,23 @@ def levels_of(config: Config) -> dict[str, Any]:
     return {name: getattr(config, name) for name in CATALOGUE}
 
 
-def normalized(levels: Mapping[str, Any]) -> dict[str, Any]:
-    """The same levels, checked and in the one form that each of them has."""
-    if levels["environment"] == "":
-        raise ConfigError("environment is missing: name one, as in environment='Hopper-v5'")
+def checked(levels: Mapping[str, Any]) -> dict[str, Any]:
+    """The same levels, each valid by itself and in the one form that it has.
+
+    Raises:
+        ConfigError: a level that its detail does not have, or no environment.
+    """
+    if levels["environment"] in ("", None):
+        raise ConfigError("environment is missing; name one, as in environment='Hopper-v5'")
     return {name: CATALOGUE[name].check(level) for name, level in levels.items()}
 
 
-def differences(config: Config, reference: Config | None = None) -> dict[str, Any]:
-    """The levels of `config` that are not those of `reference` (default: the defaults), the environment left out."""
-    return {
-        name: getattr(config, name)
-        for name, entry in CATALOGUE.items()
-        if name != "environment"
-        and getattr(config, name) != (entry.default if reference is None else getattr(reference, name))
-    }
-
-
 def refuse_without_effect(name: str, levels: Mapping[str, Any]) -> None:
-    """`ConfigError` when `name` is set away from its default although nothing would come of it."""
+    """Refuse a level away from the default of a detail that has no effect beside the other `levels`.
+
+    Raises:
+        ConfigError: with the condition that is not met.
+    """
     entry = CATALOGUE[name]
     if levels[name] == entry.default:
         return
@@ -156,28 +169,16 @@ def refuse_without_effect(name: str, levels: Mapping[str, Any]) -> None:
     if unmet is not None:
         raise ConfigError(
             f"{name} = {entry.format(levels[name])} would have no effect: it needs {unmet.text()}, and here "
-            f"{unmet.state(levels, CATALOGUE)}; leave {name} at its default {entry.format(entry.default)} "
+            f"{unmet.state(levels, CATALOGUE)}; leave it out (its default is {entry.format(entry.default)}) "
             f"or set {unmet.text()}"
         )
 
 
-def numbers(config: Config) -> dict[str, float]:
-    """What may differ between the agents of one program: every learner's number, encoded (see `Detail.encode`).
-
-    `max_kl_final` off is encoded as `max_kl`: a schedule from a number to itself is constant.
-    """
-    encoded = {
-        name: entry.encode(getattr(config, name))
+def differences(config: Config, reference: Config | None = None) -> dict[str, Any]:
+    """The levels of `config` that are not those of `reference` (left out: the defaults); never the environment."""
+    return {
+        name: getattr(config, name)
         for name, entry in CATALOGUE.items()
-        if entry.kind == "number" and entry.room == "learner"
+        if name != "environment"
+        and getattr(config, name) != (entry.default if reference is None else getattr(reference, name))
     }
-    if config.max_kl_final is None:
-        encoded["max_kl_final"] = encoded["max_kl"]
-    return encoded
-
-
-def structure(config: Config) -> tuple[tuple[str, Any], ...]:
-    """A hashable key of everything that shapes the program: agents with equal keys can be trained together."""
-    return tuple(
-        (name, getattr(config, name)) for name, entry in CATALOGUE.items() if entry.kind == "structure"
-    )

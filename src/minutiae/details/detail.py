@@ -1,4 +1,4 @@
-"""What the catalogue knows about one detail, and the helper that makes a config field of it. No detail is named here."""
+"""What the catalogue knows about one detail, and the helper that makes it a field. No detail is named here."""
 
 from __future__ import annotations
 
@@ -16,22 +16,35 @@ NUMBER = "number"
 """Kind of a detail that may differ between the agents of one compiled program."""
 
 STRUCTURE = "structure"
-"""Kind of a detail that shapes the program: agents with different levels are trained by different programs."""
+"""Kind of a detail that shapes the program: agents with different levels are never in one population."""
 
-KINDS = (NUMBER, STRUCTURE)
 ROOMS = ("learner", "host")
+"""Where a detail acts: inside the compiled update, or around the simulator."""
+
 IMPLEMENTATIONS = ("ppo2", "implementation-matters", "sb3", "cleanrl")
-"""OpenAI Baselines ppo2 (commit ea25b9e), MadryLab/implementation-matters, Stable-Baselines3 PPO, CleanRL
-`ppo_continuous_action.py`: each with its MuJoCo defaults."""
+"""OpenAI Baselines ppo2 (commit ea25b9e), MadryLab/implementation-matters, Stable-Baselines3 PPO, CleanRL's
+`ppo_continuous_action.py`: each with its defaults for MuJoCo."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Detail:
     """One implementation choice.
 
-    `rule` is the exact rule as a plain-text equation, `finding` what studies measured, `where` the function that
-    implements it (`module:function`), `who` the level that each of `IMPLEMENTATIONS` uses (as text; absent where it
-    has no such choice), `applies` the conditions without which the detail has no effect.
+    Attributes:
+        levels: what it may be.
+        kind: `NUMBER` or `STRUCTURE`.
+        room: one of `ROOMS`.
+        default: the level of a plain config (`None` for the environment, which has none).
+        title: two to eight words.
+        rule: what each level does, as plain-text equations.
+        source: papers and repositories that introduced it.
+        finding: what was measured about it, and by whom.
+        where: what implements it, `module:function` or `module:class.method`.
+        who: the level each of `IMPLEMENTATIONS` uses, as text; left out where it has no such choice.
+        off_value: the number that stands for off inside a program.
+        applies: conditions without which the detail has no effect.
+        name: of the field in `Config`.
+        theme: of the group in the config file.
     """
 
     levels: Levels
@@ -43,18 +56,26 @@ class Detail:
     source: str
     finding: str
     where: str
-    who: Mapping[str, str] = field(default_factory=dict)
-    off_value: float = math.inf
-    applies: tuple[Condition, ...] = ()
+    who: Mapping[str, str]
+    off_value: float
+    applies: tuple[Condition, ...]
     name: str = ""
     theme: str = ""
 
     def check(self, value: Any) -> Any:
-        """The level that a Python value stands for; `ConfigError` says what is allowed."""
+        """The level that a Python value stands for.
+
+        Raises:
+            ConfigError: it stands for none; the text says what is allowed.
+        """
         return self.levels.check(self.name, value)
 
     def parse(self, text: str) -> Any:
-        """The level that `text` spells; `ConfigError` says what is allowed."""
+        """The level that `text` spells.
+
+        Raises:
+            ConfigError: it spells none; the text says what is allowed.
+        """
         return self.levels.parse(self.name, text)
 
     def format(self, level: Any) -> str:
@@ -64,8 +85,11 @@ class Detail:
     def encode(self, level: Any) -> float:
         """The number that stands for a level inside a program.
 
-        Numbers as they are, off as `off_value` (infinity for ranges, zero for coefficients), flags as 1 and 0, named
-        levels as their index in `levels.order`.
+        Numbers as they are, off as `off_value` (infinity for ranges, zero for coefficients), flags as 1 and 0,
+        named levels as their index in `levels.order`.
+
+        Raises:
+            TypeError: text and layer sizes have no number.
         """
         if isinstance(self.levels, Choice):
             return float(self.levels.order.index(level))
@@ -82,21 +106,22 @@ def detail(
     levels: Levels,
     kind: str,
     room: str,
-    title: str = "",
-    rule: str = "",
-    source: str = "",
-    finding: str = "",
-    where: str = "",
+    title: str,
+    rule: str,
+    source: str,
+    finding: str,
+    where: str,
     who: Mapping[str, str] | None = None,
     off_value: float = math.inf,
     applies: Condition | tuple[Condition, ...] = (),
 ) -> Any:
-    """A dataclass field that carries its own catalogue entry; see `Detail`. Without `default` the user must name it."""
+    """A dataclass field that carries its catalogue entry; see `Detail`. Without `default` it must be given."""
+    required = default is dataclasses.MISSING
     entry = Detail(
         levels=levels,
         kind=kind,
         room=room,
-        default=None if default is dataclasses.MISSING else default,
+        default=None if required else default,
         title=title,
         rule=rule,
         source=source,
@@ -106,8 +131,5 @@ def detail(
         off_value=off_value,
         applies=applies if isinstance(applies, tuple) else (applies,),
     )
-    # A required field gets "" so that leaving it out meets our own error, which teaches, and not Python's.
-    return field(
-        default="" if default is dataclasses.MISSING else default,
-        metadata=MappingProxyType({"detail": entry}),
-    )
+    # A required field gets "" so that leaving it out meets an error of ours that teaches, and not Python's.
+    return field(default="" if required else default, metadata={"detail": entry})

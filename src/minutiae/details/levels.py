@@ -1,7 +1,7 @@
 """The kinds of level that a detail can take: checking, text in and out. No detail is named here.
 
-A level is what a user writes: `None` is off (text: `off`), flags are `True` or `None`, choices are whole words, numbers
-are plain numbers, layer sizes are tuples.
+A level is what a user writes: `None` is off (text: `off`), flags are `True` or `None`, choices are whole words,
+numbers are plain numbers, layer sizes are tuples.
 """
 
 from __future__ import annotations
@@ -14,18 +14,16 @@ from typing import Any
 
 from minutiae.errors import ConfigError, unknown
 
-Level = None | bool | int | float | str | tuple[int, ...]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Levels(ABC):
-    """The levels of one detail. `off` says whether `None` is one of them, `off_word` how `None` is written."""
+    """The levels of one detail: `off` says whether `None` is among them, `off_word` how it is written."""
 
     off: bool = False
     off_word: str = "off"
 
     def check(self, name: str, value: Any) -> Any:
-        """The level that `value` stands for (an int where a float is meant becomes one); `ConfigError` if none."""
+        """The level that `value` stands for, in the one form that it has; `ConfigError` if it stands for none."""
         if value is None or (isinstance(value, str) and value == self.off_word and self.off):
             if self.off:
                 return None
@@ -116,7 +114,7 @@ class Flag(Levels):
 
 @dataclass(frozen=True, kw_only=True)
 class Number(Levels):
-    """A finite number between bounds; `above` and `below` are open ends, `at_least` and `at_most` closed ones."""
+    """A finite number between bounds: open ends are `above`, `below`; closed ones `at_least`, `at_most`."""
 
     above: float | None = None
     at_least: float | None = None

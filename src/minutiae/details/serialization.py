@@ -8,18 +8,23 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any
 
-from minutiae.details.config import CATALOGUE, Config, check_names
+from minutiae.details.conditions import first_unmet
+from minutiae.details.config import CATALOGUE, Config, check_names, levels_of
 from minutiae.details.detail import Detail
 from minutiae.errors import ConfigError
 
 
 def to_mapping(config: Config) -> dict[str, Any]:
-    """Every level as JSON and TOML can hold it: off and flags as text, numbers as numbers, sizes as lists."""
-    return {name: _plain(entry, getattr(config, name)) for name, entry in CATALOGUE.items()}
+    """Every level as JSON and TOML can hold it: off and flags as text, numbers as numbers, layer sizes as lists."""
+    return {name: _plain(CATALOGUE[name], level) for name, level in levels_of(config).items()}
 
 
 def from_mapping(mapping: Mapping[str, Any]) -> Config:
-    """The config that a mapping of names to levels or their texts stands for; unknown names are errors."""
+    """The config whose levels, or their texts, `mapping` holds by name; those left out have their default.
+
+    Raises:
+        ConfigError: as `Config`.
+    """
     check_names(mapping)
     return Config(
         **{
@@ -30,20 +35,28 @@ def from_mapping(mapping: Mapping[str, Any]) -> Config:
 
 
 def to_toml(config: Config) -> str:
-    """The complete config as flat TOML under one comment per theme: it can stand below any table header."""
+    """The complete config as flat TOML, one comment above each theme and one beside each detail without effect.
+
+    There are no tables in it, so that it can stand below any table header.
+    """
     lines: list[str] = []
     theme = None
     for name, value in to_mapping(config).items():
         if CATALOGUE[name].theme != theme:
             theme = CATALOGUE[name].theme
             lines += ["", f"# {theme}"]
-        remark = "" if config.applies(name) else "  # no effect here"
+        unmet = first_unmet(name, levels_of(config), CATALOGUE)
+        remark = "" if unmet is None else f"  # no effect: needs {unmet.text()}"
         lines.append(f"{name} = {_toml(value)}{remark}")
-    return "\n".join(lines).lstrip("\n") + "\n"
+    return "\n".join(lines[1:]) + "\n"
 
 
 def from_toml(text: str) -> Config:
-    """The config in `text`, as `to_toml` writes it. Details left out have their default; unknown ones are errors."""
+    """The config in `text`, as `to_toml` writes it. Details left out have their default.
+
+    Raises:
+        ConfigError: no TOML, or as `Config`.
+    """
     try:
         mapping = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -52,7 +65,7 @@ def from_toml(text: str) -> Config:
 
 
 def config_hash(config: Config, seed: int) -> str:
-    """16 hexadecimal digits that are equal only for equal configs and seeds, whatever the order of the details."""
+    """16 hexadecimal digits of SHA-256 over all levels and the seed; the order of the catalogue does not matter."""
     text = json.dumps({"config": to_mapping(config), "seed": int(seed)}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -64,5 +77,5 @@ def _plain(entry: Detail, level: Any) -> Any:
 
 
 def _toml(value: Any) -> str:
-    # JSON's strings are TOML's for printable text, which is all that a level may be.
+    # JSON's strings are TOML's as long as the text is printable, and a level is never anything else.
     return json.dumps(value, ensure_ascii=False) if isinstance(value, (str, list)) else repr(value)

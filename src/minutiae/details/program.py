@@ -1,0 +1,36 @@
+"""What a compiled program sees of a config: numbers that may vary between its agents, and structure that may not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minutiae.details.config import CATALOGUE, Config
+from minutiae.details.detail import NUMBER, STRUCTURE
+
+
+def numbers(config: Config) -> dict[str, float]:
+    """The level of every number of the learner, encoded as `Detail.encode` says.
+
+    Two of them stand for another one where they have nothing to say of their own: `max_kl_final` off is `max_kl` (a
+    schedule from a radius to itself), and `value_learning_rate` under a joint optimizer is `learning_rate`.
+    """
+    encoded = {
+        name: entry.encode(getattr(config, name))
+        for name, entry in CATALOGUE.items()
+        if entry.kind == NUMBER and entry.room == "learner"
+    }
+    if config.max_kl_final is None:
+        encoded["max_kl_final"] = encoded["max_kl"]
+    if not config.applies("value_learning_rate"):
+        encoded["value_learning_rate"] = encoded["learning_rate"]
+    return encoded
+
+
+def structure(config: Config) -> tuple[tuple[str, Any], ...]:
+    """A hashable key of all that shapes the program: agents whose keys are equal can be trained as one population.
+
+    Numbers of the host are in neither: they vary freely within a population.
+    """
+    return tuple(
+        (name, getattr(config, name)) for name, entry in CATALOGUE.items() if entry.kind == STRUCTURE
+    )

@@ -1,0 +1,27 @@
+"""Names of the papers and repositories that entries of the catalogue cite. Text only."""
+
+from __future__ import annotations
+
+ENGSTROM = "Engstrom et al. 2020 (arXiv 2005.12729)"
+HUANG = "Huang et al. 2022 (The 37 Implementation Details of PPO)"
+ANDRYCHOWICZ = "Andrychowicz et al. 2021 (arXiv 2006.05990)"
+HENDERSON = "Henderson et al. 2018 (arXiv 1709.06560)"
+HSU = "Hsu et al. 2020 (arXiv 2009.10897)"
+PARDO = "Pardo et al. 2018 (arXiv 1712.00378)"
+ADKINS = "Adkins et al. 2024 (NeurIPS)"
+YE = "Ye et al. 2020 (arXiv 1912.09729)"
+PPO = "Schulman et al. 2017 (arXiv 1707.06347)"
+GAE = "Schulman et al. 2016 (arXiv 1506.02438)"
+TRPO = "Schulman et al. 2015 (arXiv 1502.05477)"
+ADAM = "Kingma and Ba 2015 (arXiv 1412.6980)"
+
+PPO2 = "OpenAI Baselines ppo2 (commit ea25b9e)"
+TRPO_MPI = "OpenAI Baselines trpo_mpi"
+MADRYLAB = "MadryLab/implementation-matters"
+DRAFT = "implementation-matters/code-for-paper (2019)"
+SB3 = "Stable-Baselines3"
+CLEANRL = "CleanRL ppo_continuous_action.py"
+SPINNING_UP = "Spinning Up"
+RSL_RL = "rsl_rl"
+BRAX = "Brax"
+SEED_RL = "SEED RL"
