@@ -1,17 +1,23 @@
 """What can be switched: catalogue, config, presets. Standard library only; nothing here trains anything."""
 
-from minutiae.details.config import CATALOGUE, Config, differences, levels_of
-from minutiae.details.detail import NUMBER, STRUCTURE, Detail, detail
-from minutiae.details.presets import preset, preset_names
+from minutiae.details.checks import check_actions
+from minutiae.details.config import CATALOGUE, THEMES, Config, differences, levels_of
+from minutiae.details.detail import IMPLEMENTATIONS, NUMBER, STRUCTURE, Detail, detail
+from minutiae.details.presets import FLAVOURS, Preset, preset, preset_names, preset_table
 from minutiae.details.program import numbers, structure
 from minutiae.details.serialization import config_hash, from_mapping, from_toml, to_mapping, to_toml
 
 __all__ = [
     "CATALOGUE",
+    "FLAVOURS",
+    "IMPLEMENTATIONS",
     "NUMBER",
     "STRUCTURE",
+    "THEMES",
     "Config",
     "Detail",
+    "Preset",
+    "check_actions",
     "config_hash",
     "detail",
     "differences",
@@ -21,6 +27,7 @@ __all__ = [
     "numbers",
     "preset",
     "preset_names",
+    "preset_table",
     "structure",
     "to_mapping",
     "to_toml",

@@ -1,4 +1,4 @@
-"""What must fit together in a config beyond single levels, with the arithmetic shown. No level is checked here."""
+"""What must fit together in a config, with the arithmetic shown. Single levels are not checked here."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _minibatches_divide(config: Config) -> None:
 
 
 def _normalization_has_samples(config: Config) -> None:
-    # The standard deviation of one sample is 0 or NaN, and NaN poisons every weight (Stable-Baselines3 #325, #440).
+    # One sample has a standard deviation of 0 or NaN, and NaN poisons every weight (SB3 #325, #440).
     level, batch = config.advantage_normalization, config.samples_per_iteration
     by_minibatch = level == "minibatch" and config.algorithm == "ppo"
     size = config.minibatch_size if by_minibatch else batch
@@ -73,7 +73,7 @@ def _fisher_has_samples(config: Config) -> None:
 
 
 def check_actions(config: Config, discrete: bool) -> None:
-    """Refuse details of continuous actions, set away from their default, for an environment with discrete ones.
+    """Refuse details of continuous actions, away from their default, where actions are discrete.
 
     `Config` cannot know the actions, so whoever has built the environment asks here.
 
@@ -86,6 +86,6 @@ def check_actions(config: Config, discrete: bool) -> None:
         entry, level = CATALOGUE[name], getattr(config, name)
         if discrete and level != entry.default:
             raise ConfigError(
-                f"{name} = {entry.format(level)} would have no effect: {config.environment} has discrete actions; "
-                f"leave it out (its default is {entry.format(entry.default)})"
+                f"{name} = {entry.format(level)} would have no effect: {config.environment} has discrete "
+                f"actions; leave it out (its default is {entry.format(entry.default)})"
             )

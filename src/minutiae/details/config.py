@@ -1,4 +1,4 @@
-"""`Config`, one training run without its seed, and `CATALOGUE`, its fields' entries. No detail is defined here."""
+"""`Config`, one training run without its seed, and `CATALOGUE`, its entries. No detail is defined here."""
 
 from __future__ import annotations
 
@@ -63,12 +63,12 @@ class Config(
 ):
     """Everything that defines one training run except its seed.
 
-    Each field is one detail; `CATALOGUE[name]` says what it does and what it may be. Off is `None` (or "off"),
-    flags are `True` or `None` (`False` becomes `None`), an int where a float is meant becomes one.
+    Each field is one detail; `CATALOGUE[name]` says what it does and what it may be. Off is `None` or
+    "off", flags are `True` or `None` (`False` becomes `None`), an int where a float is meant becomes one.
 
     Raises:
-        ConfigError: an unknown detail or level; a level other than the default where the detail has no effect;
-            numbers that do not fit together. The text names the remedy.
+        ConfigError: an unknown detail or level; a level other than the default where the detail has no
+            effect; numbers that do not fit together. The text names the remedy.
     """
 
     def __new__(cls, **given: Any) -> Self:
@@ -175,7 +175,7 @@ def refuse_without_effect(name: str, levels: Mapping[str, Any]) -> None:
 
 
 def differences(config: Config, reference: Config | None = None) -> dict[str, Any]:
-    """The levels of `config` that are not those of `reference` (left out: the defaults); never the environment."""
+    """The levels of `config` that `reference` (left out: the defaults) lacks; never the environment."""
     return {
         name: getattr(config, name)
         for name, entry in CATALOGUE.items()

@@ -1,4 +1,4 @@
-"""What the catalogue knows about one detail, and the helper that makes it a field. No detail is named here."""
+"""What the catalogue knows of one detail, and the helper that makes it a field. No detail is named here."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Detail:
     def encode(self, level: Any) -> float:
         """The number that stands for a level inside a program.
 
-        Numbers as they are, off as `off_value` (infinity for ranges, zero for coefficients), flags as 1 and 0,
+        Numbers as they are, off as `off_value` (infinity for ranges, 0 for coefficients), flags as 1 and 0,
         named levels as their index in `levels.order`.
 
         Raises:
@@ -115,7 +115,7 @@ def detail(
     off_value: float = math.inf,
     applies: Condition | tuple[Condition, ...] = (),
 ) -> Any:
-    """A dataclass field that carries its catalogue entry; see `Detail`. Without `default` it must be given."""
+    """A dataclass field that carries its entry; see `Detail`. Without `default` it must be given."""
     required = default is dataclasses.MISSING
     entry = Detail(
         levels=levels,

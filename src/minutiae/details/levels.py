@@ -1,6 +1,6 @@
 """The kinds of level that a detail can take: checking, text in and out. No detail is named here.
 
-A level is what a user writes: `None` is off (text: `off`), flags are `True` or `None`, choices are whole words,
+A level is what a user writes: `None` is off (text: `off`), flags are `True` or `None`, choices are words,
 numbers are plain numbers, layer sizes are tuples.
 """
 
@@ -23,7 +23,7 @@ class Levels(ABC):
     off_word: str = "off"
 
     def check(self, name: str, value: Any) -> Any:
-        """The level that `value` stands for, in the one form that it has; `ConfigError` if it stands for none."""
+        """The level that `value` stands for, in its one form; `ConfigError` if it stands for none."""
         if value is None or (isinstance(value, str) and value == self.off_word and self.off):
             if self.off:
                 return None

@@ -1,4 +1,4 @@
-"""What a compiled program sees of a config: numbers that may vary between its agents, and structure that may not."""
+"""What a compiled program sees of a config: numbers that vary between agents, structure that does not."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from minutiae.details.detail import NUMBER, STRUCTURE
 def numbers(config: Config) -> dict[str, float]:
     """The level of every number of the learner, encoded as `Detail.encode` says.
 
-    Two of them stand for another one where they have nothing to say of their own: `max_kl_final` off is `max_kl` (a
-    schedule from a radius to itself), and `value_learning_rate` under a joint optimizer is `learning_rate`.
+    Two of them repeat another one where they have nothing of their own to say: `max_kl_final` off is `max_kl`
+    (a schedule from a radius to itself); `value_learning_rate` under a joint optimizer is `learning_rate`.
     """
     encoded = {
         name: entry.encode(getattr(config, name))
@@ -27,7 +27,7 @@ def numbers(config: Config) -> dict[str, float]:
 
 
 def structure(config: Config) -> tuple[tuple[str, Any], ...]:
-    """A hashable key of all that shapes the program: agents whose keys are equal can be trained as one population.
+    """A hashable key of all that shapes the program: agents with equal keys can form one population.
 
     Numbers of the host are in neither: they vary freely within a population.
     """

@@ -15,7 +15,7 @@ from minutiae.errors import ConfigError
 
 
 def to_mapping(config: Config) -> dict[str, Any]:
-    """Every level as JSON and TOML can hold it: off and flags as text, numbers as numbers, layer sizes as lists."""
+    """Every level as JSON and TOML hold it: off and flags as text, numbers as they are, sizes as lists."""
     return {name: _plain(CATALOGUE[name], level) for name, level in levels_of(config).items()}
 
 
@@ -35,7 +35,7 @@ def from_mapping(mapping: Mapping[str, Any]) -> Config:
 
 
 def to_toml(config: Config) -> str:
-    """The complete config as flat TOML, one comment above each theme and one beside each detail without effect.
+    """The complete config as flat TOML; comments name the themes and say which details have no effect.
 
     There are no tables in it, so that it can stand below any table header.
     """
@@ -65,7 +65,7 @@ def from_toml(text: str) -> Config:
 
 
 def config_hash(config: Config, seed: int) -> str:
-    """16 hexadecimal digits of SHA-256 over all levels and the seed; the order of the catalogue does not matter."""
+    """16 hexadecimal digits of SHA-256 over levels and seed, whatever the order of the catalogue."""
     text = json.dumps({"config": to_mapping(config), "seed": int(seed)}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
