@@ -1,4 +1,4 @@
-"""The bookkeeping that every pool shares: which rows await a reset, and that termination wins over truncation."""
+"""The bookkeeping every pool shares: which rows await a reset, and that termination wins over truncation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import numpy as np
 from gymnasium.spaces import Box
 
 from minutiae.control.environments.protocol import ActionSpace, Step, row_numbers
-from minutiae.control.environments.spaces import ActionCodec, ObservationCodec
 
 
 class BasePool(ABC):
@@ -17,14 +16,12 @@ class BasePool(ABC):
     autoreset = "disabled"
 
     def __init__(
-        self, rows: int, observations: ObservationCodec, actions: ActionCodec, time_limit: int | None
+        self, rows: int, observation_space: Box, action_space: ActionSpace, time_limit: int | None
     ) -> None:
         self.rows = rows
-        self.observation_space: Box = observations.flat_space
-        self.action_space: ActionSpace = actions.flat_space
+        self.observation_space = observation_space
+        self.action_space = action_space
         self.time_limit = time_limit
-        self._observations = observations
-        self._actions = actions
         self._awaiting = np.ones(rows, dtype=np.bool_)
         self._blocked = True  # whether any row awaits a reset: a plain bool, cheap to test at every step
         self._started = False

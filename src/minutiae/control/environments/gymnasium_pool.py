@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import gymnasium
 import numpy as np
 
 from minutiae.control.environments.base import BasePool
 from minutiae.control.environments.spaces import action_codec, observation_codec
+from minutiae.errors import UnsupportedEnvironment
 
 
 def time_limit_of(environment: gymnasium.Env) -> int | None:
     """The limit of the outermost `TimeLimit` wrapper, else the one registered with the environment's id."""
-    inner: gymnasium.Env | None = environment
+    inner = environment
     while isinstance(inner, gymnasium.Wrapper):
         if isinstance(inner, gymnasium.wrappers.TimeLimit):
             return int(inner._max_episode_steps)
@@ -25,51 +27,61 @@ def time_limit_of(environment: gymnasium.Env) -> int | None:
 class GymnasiumPool(BasePool):
     """R environments in a list.
 
-    A plain loop, not `gymnasium.vector.SyncVectorEnv`: nothing is autoreset, no information dictionaries are merged,
-    nothing is deep-copied and no class-level metadata is touched.
+    A plain loop rather than `gymnasium.vector.SyncVectorEnv`: nothing is reset by itself, no information
+    dictionaries are merged, no observation is deep-copied and no class-level metadata is touched.
+
+    Args:
+        build: makes one environment; called once per seed.
+        seeds: R whole numbers from 0, given to the first `reset` of each environment.
+        name: how messages call the environment.
     """
 
     def __init__(
-        self, build: Callable[[], gymnasium.Env], seeds: Sequence[int], name: str = "environment"
+        self, build: Callable[[], gymnasium.Env], seeds: Sequence[int], name: str = "the environment"
     ) -> None:
         self._environments = [build() for _ in seeds]
-        self._seeds: Sequence[int | None] = [int(seed) for seed in seeds]
+        self._seeds: list[int | None] = [int(seed) for seed in seeds]
         one = self._environments[0]
-        super().__init__(
-            len(self._environments),
+        if not isinstance(one, gymnasium.Env):
+            raise UnsupportedEnvironment(
+                f"{name} built a {type(one).__name__}; allowed: a gymnasium.Env, or a "
+                "gymnasium.vector.VectorEnv from a factory that takes num_envs"
+            )
+        observations, actions = (
             observation_codec(one.observation_space, name),
             action_codec(one.action_space, name),
-            time_limit_of(one),
         )
-        self._size = self.observation_space.shape[0]
-        self._plain = isinstance(one.observation_space, gymnasium.spaces.Box)
+        super().__init__(len(seeds), observations.flat_space, actions.flat_space, time_limit_of(one))
+        self._space = one.observation_space
+        self._vector = isinstance(self._space, gymnasium.spaces.Box) and len(self._space.shape) == 1
+        self._size = observations.flat_space.shape[0]
+        self._split = actions.split
 
-    def _write(self, out: np.ndarray, index: int, observation: object) -> None:
-        if self._plain:
-            out[index] = np.asarray(observation).reshape(-1)
-        else:
-            out[index] = gymnasium.spaces.flatten(self._environments[0].observation_space, observation)
+    def _flatten(self, observation: Any) -> np.ndarray:
+        return np.asarray(gymnasium.spaces.flatten(self._space, observation))
 
     def _reset(self, rows: np.ndarray) -> np.ndarray:
         first = np.empty((len(rows), self._size))
         for index, row in enumerate(rows.tolist()):
             observation, _ = self._environments[row].reset(seed=self._seeds[row])
-            self._write(first, index, observation)
-        if not self._started:
-            self._seeds = [None] * self.rows
+            self._seeds[row] = None
+            first[index] = observation if self._vector else self._flatten(observation)
         return first
 
     def _step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        observations = np.empty((self.rows, self._size))
-        rewards = np.empty(self.rows)
-        terminated = np.empty(self.rows, dtype=np.bool_)
-        truncated = np.empty(self.rows, dtype=np.bool_)
-        for row, (environment, action) in enumerate(
-            zip(self._environments, self._actions.split(actions), strict=True)
-        ):
-            observation, rewards[row], terminated[row], truncated[row], _ = environment.step(action)
-            self._write(observations, row, observation)
+        observations, rewards = np.empty((self.rows, self._size)), np.empty(self.rows)
+        terminated, truncated = np.empty(self.rows, np.bool_), np.empty(self.rows, np.bool_)
+        vector = self._vector
+        for row, action in enumerate(self._split(actions)):
+            observation, rewards[row], terminated[row], truncated[row], _ = self._environments[row].step(
+                action
+            )
+            observations[row] = observation if vector else self._flatten(observation)
         return observations, rewards, terminated, truncated
+
+    def render(self) -> np.ndarray:
+        """The picture of row 0 now, [H, W, 3] uint8."""
+        return np.asarray(self._environments[0].render())
 
     def _close(self) -> None:
         for environment in self._environments:

@@ -47,7 +47,7 @@ class Pool(Protocol):
     time_limit: int | None
     """Steps after which an episode is truncated, `None` where that is not known."""
     autoreset: str
-    """How the library below resets finished episodes, for the record: `disabled`, `next_step` or `same_step`."""
+    """What the library below does with finished episodes: `disabled`, `next_step` or `same_step`."""
 
     def reset(self, rows: np.ndarray | None = None) -> np.ndarray:
         """Start a new episode in the named rows (all of them by default) and return their first observations.
@@ -88,6 +88,8 @@ class EnvironmentFacts:
     """`envpool`, `gymnasium` or `factory`."""
     observation_size: int
     """O, the length of a flattened observation."""
+    observation_space: Box
+    """Space of one row's flattened observation, shape (O,), float64."""
     action_space: ActionSpace
     """Space of one row's action, as `Pool.step` takes it."""
     time_limit: int | None

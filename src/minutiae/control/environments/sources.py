@@ -78,8 +78,8 @@ def _imported_source(environment: str, module: str, name: str) -> Source:
         imported = importlib.import_module(module)
     except ModuleNotFoundError as error:
         raise UnsupportedEnvironment(
-            f"unknown environment {environment!r}: there is no module {error.name!r}; allowed: an id, 'envpool:ID', "
-            "'gymnasium:ID' or 'package.module:factory' of a module that Python can import from here"
+            f"unknown environment {environment!r}: there is no module {error.name!r}; allowed: an id, "
+            "'envpool:ID', 'gymnasium:ID' or 'package.module:factory' of a module that Python finds"
         ) from None
     factory = getattr(imported, name, None)
     if callable(factory):

@@ -1,4 +1,4 @@
-"""Flat views of Gymnasium spaces: observations in as [R, O] float64, actions out as the environment wants them.
+"""Flat views of Gymnasium spaces: observations in as [R, O] float64, actions out as environments take them.
 
 Nothing here builds or steps an environment.
 """
@@ -16,9 +16,10 @@ from minutiae.control.environments.protocol import ActionSpace
 from minutiae.errors import UnsupportedEnvironment
 
 OBSERVATIONS_ALLOWED = "Box vectors, Discrete, MultiDiscrete, MultiBinary, and Dict or Tuple of these"
-ACTIONS_ALLOWED = (
-    "Box, Discrete, MultiDiscrete, MultiBinary, and Dict or Tuple either all Box or all discrete"
-)
+ACTIONS_ALLOWED = "Box, Discrete, MultiDiscrete, MultiBinary, and Dict or Tuple if all Box or all discrete"
+WRAP = "wrap the environment so that it uses one of these and train 'your_module:your_factory'"
+
+Flatten = Callable[[Any, int], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -26,11 +27,11 @@ class ObservationCodec:
     """A way from a batch of native observations to one flat matrix.
 
     `flatten(observations, rows)` takes what a vector environment of `rows` environments returns and gives
-    [rows, O] float64, equal row by row to `gymnasium.spaces.flatten`. The result may share memory with its input.
+    [rows, O] float64, equal row by row to `gymnasium.spaces.flatten`. It may share memory with its input.
     """
 
     flat_space: spaces.Box
-    flatten: Callable[[Any, int], np.ndarray]
+    flatten: Flatten
 
 
 @dataclass(frozen=True)
@@ -49,63 +50,46 @@ def observation_codec(space: spaces.Space, environment: str) -> ObservationCodec
     """The codec for the observations of one row.
 
     Raises:
-        UnsupportedEnvironment: images and spaces without a fixed flat size.
+        UnsupportedEnvironment: images, and spaces without a fixed flat size.
     """
     flatten, low, high = _observation_part(space, environment)
-    flat_space = spaces.Box(low, high, dtype=np.float64)
-    if isinstance(space, spaces.Box):
-        return ObservationCodec(flat_space, flatten)
-
-    def to_matrix(observations: Any, rows: int) -> np.ndarray:
-        return np.ascontiguousarray(flatten(observations, rows))
-
-    return ObservationCodec(flat_space, to_matrix)
+    return ObservationCodec(spaces.Box(low, high, dtype=np.float64), flatten)
 
 
-def _observation_part(
-    space: spaces.Space, environment: str
-) -> tuple[Callable[[Any, int], np.ndarray], np.ndarray, np.ndarray]:
+def _observation_part(space: spaces.Space, environment: str) -> tuple[Flatten, np.ndarray, np.ndarray]:
     """`(flatten, low, high)` of a space; the branches mirror `gymnasium.spaces.flatten`."""
     if isinstance(space, spaces.Box):
         _refuse_images(space, environment)
-        size = int(np.prod(space.shape))
         low, high = space.low.astype(np.float64).reshape(-1), space.high.astype(np.float64).reshape(-1)
-        return (lambda x, rows: np.asarray(x, dtype=np.float64).reshape(rows, size)), low, high
+        return _as_matrix(low.size), low, high
     if isinstance(space, spaces.MultiBinary):
         size = int(np.prod(space.shape))
-        return (
-            (lambda x, rows: np.asarray(x, dtype=np.float64).reshape(rows, size)),
-            np.zeros(size),
-            np.ones(size),
-        )
+        return _as_matrix(size), np.zeros(size), np.ones(size)
     if isinstance(space, spaces.Discrete):
-        n, start = int(space.n), int(space.start)
-        identity = np.eye(n)
-        return (lambda x, rows: identity[np.asarray(x).reshape(rows) - start]), np.zeros(n), np.ones(n)
+        return _one_hot(np.array([space.n]), np.array([space.start]))
     if isinstance(space, spaces.MultiDiscrete):
-        return _one_hot_vector(space)
-    if isinstance(space, spaces.Dict | spaces.Tuple):
-        keys: list[Any] = (
-            list(space.spaces) if isinstance(space, spaces.Dict) else list(range(len(space.spaces)))
-        )
-        parts = [(key, *_observation_part(space[key], environment)) for key in keys]
-        if parts:
-            return (
-                lambda x, rows: np.concatenate([part(x[key], rows) for key, part, _, _ in parts], axis=1),
-                np.concatenate([low for _, _, low, _ in parts]),
-                np.concatenate([high for _, _, _, high in parts]),
-            )
+        return _one_hot(space.nvec.reshape(-1), space.start.reshape(-1))
+    if isinstance(space, spaces.Dict | spaces.Tuple) and len(space.spaces):
+        parts = [(key, *_observation_part(space[key], environment)) for key in _keys(space)]
+
+        def flatten(x: Any, rows: int) -> np.ndarray:
+            return np.concatenate([part(x[key], rows) for key, part, _, _ in parts], axis=1)
+
+        lows, highs = [low for _, _, low, _ in parts], [high for _, _, _, high in parts]
+        return flatten, np.concatenate(lows), np.concatenate(highs)
     raise UnsupportedEnvironment(
-        f"{environment} has observations {_short(space)}, which have no fixed flat size; allowed: "
-        f"{OBSERVATIONS_ALLOWED}; wrap it so that it returns one of these and train 'your_module:your_factory'"
+        f"{environment} has observations {_short(space)}, which have no fixed flat size; "
+        f"allowed: {OBSERVATIONS_ALLOWED}; {WRAP}"
     )
 
 
-def _one_hot_vector(
-    space: spaces.MultiDiscrete,
-) -> tuple[Callable[[Any, int], np.ndarray], np.ndarray, np.ndarray]:
-    sizes = space.nvec.astype(np.int64).reshape(-1)
-    offsets = np.concatenate([[0], np.cumsum(sizes)[:-1]]) - np.asarray(space.start).reshape(-1)
+def _as_matrix(size: int) -> Flatten:
+    return lambda x, rows: np.asarray(x, dtype=np.float64).reshape(rows, size)
+
+
+def _one_hot(sizes: np.ndarray, start: np.ndarray) -> tuple[Flatten, np.ndarray, np.ndarray]:
+    """Each number becomes one 1 among as many 0 as it has other values, all numbers side by side."""
+    offsets = np.concatenate([[0], np.cumsum(sizes)[:-1]]) - start
     total = int(sizes.sum())
 
     def flatten(x: Any, rows: int) -> np.ndarray:
@@ -121,8 +105,8 @@ def _refuse_images(space: spaces.Box, environment: str) -> None:
     rank = len(space.shape)
     if rank >= 3 or (rank == 2 and space.dtype == np.uint8):
         raise UnsupportedEnvironment(
-            f"{environment} has image observations of shape {space.shape}; the networks here are for vectors; "
-            f"allowed: {OBSERVATIONS_ALLOWED}; wrap it so that it returns features and train 'your_module:your_factory'"
+            f"{environment} has image observations of shape {space.shape}; the networks here take vectors; "
+            f"allowed: {OBSERVATIONS_ALLOWED}; {WRAP}"
         )
 
 
@@ -134,67 +118,68 @@ def action_codec(space: spaces.Space, environment: str) -> ActionCodec:
     """
     if isinstance(space, spaces.Box) and np.issubdtype(space.dtype, np.floating):
         return _box_codec(space)
+    if isinstance(space, spaces.Box) and space.is_bounded():
+        return _whole_number_codec(space.high - space.low + 1, space.low, space)
     if isinstance(space, spaces.Discrete):
         return _discrete_codec(space)
-    if isinstance(space, spaces.MultiDiscrete | spaces.MultiBinary):
-        return _multi_discrete_codec(space)
+    if isinstance(space, spaces.MultiDiscrete):
+        return _whole_number_codec(space.nvec, space.start, space)
+    if isinstance(space, spaces.MultiBinary):
+        return _whole_number_codec(np.full(space.shape, 2), np.zeros(space.shape), space)
     if isinstance(space, spaces.Dict | spaces.Tuple) and len(space.spaces):
         return _compound_codec(space, environment)
     raise UnsupportedEnvironment(
-        f"{environment} has actions {_short(space)}, which no policy here can act in; allowed: {ACTIONS_ALLOWED}; "
-        "wrap it so that it takes one of these and train 'your_module:your_factory'"
+        f"{environment} has actions {_short(space)}, which no policy here can act in; "
+        f"allowed: {ACTIONS_ALLOWED}; {WRAP}"
     )
 
 
 def _box_codec(space: spaces.Box) -> ActionCodec:
     dtype, shape = space.dtype, space.shape
-    flat = spaces.Box(space.low.reshape(-1), space.high.reshape(-1), dtype=space.dtype.type)  # type: ignore[union-attr]
+    flat_space = spaces.Box(space.low.reshape(-1), space.high.reshape(-1), dtype=dtype.type)
 
     def batch(actions: np.ndarray) -> np.ndarray:
         return np.ascontiguousarray(actions, dtype=dtype).reshape(len(actions), *shape)
 
-    return ActionCodec(flat, batch, lambda actions: list(batch(actions)))
+    return ActionCodec(flat_space, batch, lambda actions: list(batch(actions)))
 
 
 def _discrete_codec(space: spaces.Discrete) -> ActionCodec:
-    dtype, start = space.dtype, int(space.start)
+    dtype, start = space.dtype, space.dtype.type(space.start)
 
     def batch(actions: np.ndarray) -> np.ndarray:
         native = np.ascontiguousarray(actions, dtype=dtype).reshape(-1)
-        return native + dtype.type(start) if start else native  # type: ignore[union-attr]
+        return native + start if start else native
 
     return ActionCodec(spaces.Discrete(int(space.n)), batch, lambda actions: batch(actions).tolist())
 
 
-def _multi_discrete_codec(space: spaces.MultiDiscrete | spaces.MultiBinary) -> ActionCodec:
-    dtype, shape = space.dtype, space.shape
-    sizes = np.full(shape, 2) if isinstance(space, spaces.MultiBinary) else space.nvec
-    start = np.zeros(shape, dtype) if isinstance(space, spaces.MultiBinary) else space.start.astype(dtype)
+def _whole_number_codec(sizes: np.ndarray, start: np.ndarray, space: spaces.Space) -> ActionCodec:
+    dtype, shape = space.dtype, sizes.shape
+    first = np.asarray(start).astype(dtype)
+    flat_space = spaces.MultiDiscrete(np.asarray(sizes).astype(np.int64).reshape(-1))
 
     def batch(actions: np.ndarray) -> np.ndarray:
-        return np.asarray(actions, dtype=dtype).reshape(len(actions), *shape) + start
+        return np.asarray(actions).astype(dtype).reshape(len(actions), *shape) + first
 
-    return ActionCodec(spaces.MultiDiscrete(sizes.reshape(-1)), batch, lambda actions: list(batch(actions)))
+    return ActionCodec(flat_space, batch, lambda actions: list(batch(actions)))
 
 
 def _compound_codec(space: spaces.Dict | spaces.Tuple, environment: str) -> ActionCodec:
-    named = isinstance(space, spaces.Dict)
-    keys: list[Any] = list(space.spaces) if named else list(range(len(space.spaces)))
+    keys, named = _keys(space), isinstance(space, spaces.Dict)
     parts = [action_codec(space[key], environment) for key in keys]
     flats = [part.flat_space for part in parts]
-    widths = [_width(flat) for flat in flats]
-    edges = np.cumsum(widths)[:-1]
-    if all(isinstance(flat, spaces.Box) for flat in flats):
-        flat_space: ActionSpace = spaces.Box(
-            np.concatenate([flat.low for flat in flats]),  # type: ignore[union-attr]
-            np.concatenate([flat.high for flat in flats]),  # type: ignore[union-attr]
-            dtype=np.float64,
-        )
-    elif any(isinstance(flat, spaces.Box) for flat in flats):
+    edges = np.cumsum([1 if isinstance(flat, spaces.Discrete) else flat.shape[0] for flat in flats])[:-1]
+    boxes = [flat for flat in flats if isinstance(flat, spaces.Box)]
+    if boxes and len(boxes) < len(flats):
         raise UnsupportedEnvironment(
-            f"{environment} mixes continuous and discrete actions ({_short(space)}); allowed: {ACTIONS_ALLOWED}; "
-            "wrap it so that its actions are of one kind and train 'your_module:your_factory'"
+            f"{environment} mixes continuous and discrete actions ({_short(space)}); "
+            f"allowed: {ACTIONS_ALLOWED}; {WRAP}"
         )
+    flat_space: ActionSpace
+    if boxes:
+        low, high = np.concatenate([box.low for box in boxes]), np.concatenate([box.high for box in boxes])
+        flat_space = spaces.Box(low, high, dtype=low.dtype.type)
     else:
         sizes = [flat.n if isinstance(flat, spaces.Discrete) else flat.nvec for flat in flats]  # type: ignore[union-attr]
         flat_space = spaces.MultiDiscrete(np.concatenate([np.atleast_1d(size) for size in sizes]))
@@ -214,8 +199,8 @@ def _compound_codec(space: spaces.Dict | spaces.Tuple, environment: str) -> Acti
     return ActionCodec(flat_space, batch, split)
 
 
-def _width(space: ActionSpace) -> int:
-    return 1 if isinstance(space, spaces.Discrete) else int(space.shape[0])
+def _keys(space: spaces.Dict | spaces.Tuple) -> list[Any]:
+    return list(space.spaces) if isinstance(space, spaces.Dict) else list(range(len(space.spaces)))
 
 
 def _short(space: spaces.Space) -> str:
