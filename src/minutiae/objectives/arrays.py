@@ -25,7 +25,7 @@ def namespace(*arrays: Array) -> Any:
 
 
 def require_equal_shapes(**arrays: Array) -> None:
-    """Refuse arguments that would broadcast: `[B]` against `[B, 1]` is a loss over `[B, B]` pairs, and looks alive.
+    """Refuse arguments that would broadcast: `[B]` against `[B, 1]` gives a loss over all `[B, B]` pairs.
 
     Raises:
         ValueError: the shapes of the named arrays differ.

@@ -34,8 +34,9 @@ def mean(x: Array, mask: Array | None = None) -> Array:
 def centered(x: Array, mask: Array | None = None) -> Array:
     """`x` less its mean, and 0 where the mask is false. Same shape; arguments as in `mean`."""
     deviations = _centered_once(x, mask)
-    # A second pass removes the rounding of the first mean, so that equal samples come out as zero to the square of
-    # the dtype's precision. Otherwise their deviations, all alike, would be "normalized" to plus or minus one.
+    # A second pass removes the rounding of the first mean, so that equal samples come out as zero to the
+    # square of the dtype's precision. Otherwise their deviations, all alike, would be "normalized" to plus
+    # or minus one.
     return _centered_once(deviations, mask)
 
 

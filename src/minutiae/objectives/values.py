@@ -47,8 +47,8 @@ def clipped_value_loss(
 def explained_variance(values: Array, targets: Array, mask: Array | None = None) -> Array:
     """1 - Var(target - V) / Var(target): 1 is perfect, 0 no better than a constant, negative worse.
 
-    Targets that are constant (to the dtype's precision) have no variance to explain: 1 if the error is constant
-    too, else 0.
+    Targets that are constant (to the dtype's precision) have no variance to explain: 1 if the error is
+    constant too, else 0.
 
     Args:
         values: any shape.

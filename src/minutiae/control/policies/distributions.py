@@ -21,7 +21,8 @@ from minutiae.objectives.arrays import Array, namespace
 QUADRATURE_NODES = 8
 """Of the Gauss-Hermite rule in a squashed Gaussian's entropy.
 
-Eight are exact to 0.001 nats per dimension for a standard deviation up to 1, and to 0.03 up to 2 (before the tanh).
+Eight are exact to 0.001 nats per dimension for a standard deviation up to 1, and to 0.03 up to 2 (before
+the tanh).
 """
 
 
