@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -81,34 +82,31 @@ def initialize(generator: np.random.Generator, policy: Policy, config: Config) -
     Returns:
         Parameters as `Policy` describes them, NumPy float32.
     """
-    streams = generator.spawn(2)
-    hidden_gain = config.initialization_hidden_gain
-    networks: list[dict[str, Any]] = []
-    for stream, hidden, outputs, head_gain in (
-        (
-            streams[0],
-            policy.policy_hidden_sizes,
-            policy.distribution.parameter_size,
-            config.initialization_policy_head_gain,
-        ),
-        (streams[1], policy.value_hidden_sizes, 1, config.initialization_value_head_gain),
-    ):
-        sizes = (policy.observation_size, *hidden, outputs)
-        # The head's generator comes first: its draws do not depend on the number of layers before it.
-        head_stream, *hidden_streams = stream.spawn(len(hidden) + 1)
-        networks.append(
-            {
-                "hidden": [
-                    _layer(layer_stream, sizes[i], sizes[i + 1], config.initialization, hidden_gain)
-                    for i, layer_stream in enumerate(hidden_streams)
-                ],
-                "head": _layer(head_stream, sizes[-2], outputs, config.initialization, head_gain),
-            }
-        )
+    policy_stream, value_stream = generator.spawn(2)
+    inputs, outputs = policy.observation_size, policy.distribution.parameter_size
+    policy_sizes = (inputs, *policy.policy_hidden_sizes, outputs)
+    value_sizes = (inputs, *policy.value_hidden_sizes, 1)
+    parameters = {
+        "policy": _network(policy_stream, policy_sizes, config, config.initialization_policy_head_gain),
+        "value": _network(value_stream, value_sizes, config, config.initialization_value_head_gain),
+    }
     if isinstance(policy.distribution, DiagonalGaussian):
         size, level = policy.distribution.size, config.initial_log_standard_deviation
-        networks[0]["log_standard_deviation"] = np.full(size, level, np.float32)
-    return {"policy": networks[0], "value": networks[1]}
+        parameters["policy"]["log_standard_deviation"] = np.full(size, level, np.float32)
+    return parameters
+
+
+def _network(
+    generator: np.random.Generator, sizes: tuple[int, ...], config: Config, head_gain: float
+) -> dict[str, Any]:
+    # The head's generator comes first: its draws do not depend on the number of layers before it.
+    head_stream, *hidden_streams = generator.spawn(len(sizes) - 1)
+    scheme, hidden_gain = config.initialization, config.initialization_hidden_gain
+    hidden = [
+        _layer(stream, inputs, outputs, scheme, hidden_gain)
+        for stream, (inputs, outputs) in zip(hidden_streams, pairwise(sizes[:-1]), strict=True)
+    ]
+    return {"hidden": hidden, "head": _layer(head_stream, sizes[-2], sizes[-1], scheme, head_gain)}
 
 
 def _layer(
