@@ -69,7 +69,7 @@ def _flatten_into(arrays: Arrays, parts: tuple[str, ...], tree: Any) -> None:
         leaf = np.asarray(tree)
         if leaf.dtype.kind not in "biuf":
             raise TypeError(
-                f"the leaf {'/'.join(parts)!r} is a {type(tree).__name__}, not an array of numbers; "
+                f"the leaf {'/'.join(parts)!r} is {type(tree).__name__}, not an array of numbers; "
                 "turn it into dictionaries, lists or tuples of arrays first"
             )
         arrays["/".join(parts)] = leaf

@@ -53,11 +53,12 @@ class MlflowSink:
             return
         created = self._client.create_run(self._experiment(), run_name=run.name)
         self._run_id = created.info.run_id
-        save_sink_state(run, self.name, {"run_id": self._run_id})
         parameter = self._mlflow.entities.Param
         parameters = [parameter(name, str(level)) for name, level in {**config, "seed": run.seed}.items()]
         for some in _batches(parameters, _MOST_PARAMETERS):
             self._client.log_batch(self._run_id, params=some)
+        # Last, so that a run which is resumed has its parameters.
+        save_sink_state(run, self.name, {"run_id": self._run_id})
 
     def _experiment(self) -> str:
         name = os.environ.get("MLFLOW_EXPERIMENT_NAME", "minutiae")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Mapping
 from typing import Any
@@ -17,9 +18,8 @@ class WandbSink:
     """Logs to one Weights & Biases run for each run directory, whose `sinks.json` keeps its id.
 
     Project, entity and mode are those of `WANDB_PROJECT` (else `minutiae`), `WANDB_ENTITY` and `WANDB_MODE`.
-    A resumed run goes on in the same remote run and skips the iterations that the server already has. In
-    offline mode nobody knows what the server will have: `wandb sync` the folder of the stopped part before
-    resuming.
+    A resumed run goes on in the same remote run and skips the iterations that the server already has. Offline
+    no server can be asked: the iterations between the last checkpoint and a kill are in both local folders.
     """
 
     name = "wandb"
@@ -36,8 +36,6 @@ class WandbSink:
 
     def open(self, run: RunDirectory, config: Mapping[str, Any], resume_from: int | None) -> None:
         """Start the remote run, or go on with it."""
-        import os
-
         remote_id = sink_state(run, self.name).get("id") or secrets.token_hex(8)
         save_sink_state(run, self.name, {"id": remote_id})
         self._run = self._wandb.init(
