@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from minutiae.errors import RunError
-from minutiae.runs import RunDirectory, RunGroup
+from minutiae.runs import RunDirectory, RunGroup, common_iteration
 from minutiae.runs.group import is_group
 
 
@@ -67,7 +67,7 @@ def test_a_group_is_not_a_run_nor_the_reverse(tmp_path: Path) -> None:
 
 ESCAPES = [
     "../elsewhere", "..", ".", "", "/etc", "a/b", "a\\b", "C:", "C:\\temp", "..\\up", "nul", "COM1.txt",
-    " a", "a ",     "a.", ".hidden", "a\nb", "a\0b", "a\u202eb", "x" * 256, "é" * 128, "~/\u2028", "a*", "<a>",
+    " a", "a ", "a.", ".hidden", "a\nb", "a\0b", "a\u202eb", "x" * 256, "é" * 128, "~/\u2028", "a*", "<a>",
 ]  # fmt: skip
 
 
@@ -135,3 +135,27 @@ def test_a_member_beside_the_group_by_a_link_is_the_owner_s_choice(tmp_path: Pat
     RunGroup.create(tmp_path / "a", ["x"])
     os.symlink(tmp_path / "scratch", tmp_path / "a" / "x")
     assert RunGroup.open(tmp_path / "a").run("x").seed == 4
+
+
+def test_where_a_population_goes_on(tmp_path: Path) -> None:
+    first, second = (RunDirectory.create(tmp_path / name, "steps = 3\n", 0) for name in ("first", "second"))
+    assert common_iteration([first, second]) is None
+    first.save_checkpoint(5, {}, {})
+    assert common_iteration([first, second]) is None  # killed in the first save
+    second.save_checkpoint(5, {}, {})
+    first.save_checkpoint(10, {}, {})
+    assert common_iteration([first, second]) == 5  # killed in the second
+    newest = second.save_checkpoint(10, {}, {})
+    assert common_iteration([first, second]) == 10
+    newest.write_bytes(b"damaged")
+    assert common_iteration([first, second]) == 5
+    first.save_checkpoint(15, {}, {})
+    with pytest.raises(RunError) as caught:
+        common_iteration([first, second])
+    assert str(caught.value) == (
+        "the runs have no readable checkpoint in common (first has 10, 15; second has 5); "
+        "resume them one by one"
+    )
+    (second.checkpoint_path / "000005.safetensors").write_bytes(b"damaged")
+    with pytest.raises(RunError, match="nothing readable is left in "):
+        common_iteration([first, second])

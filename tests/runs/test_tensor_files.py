@@ -91,7 +91,8 @@ def test_dtypes_that_cannot_be_stored(tmp_path: Path) -> None:
             write_tensors(tmp_path / "file", "policy", {"a": value}, {})
         assert str(caught.value) == (
             f"the array 'a' has dtype {value.dtype}, which no file takes; "
-            "allowed: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, float32, float64"
+            "allowed: bool, int8, int16, int32, int64, "
+            "uint8, uint16, uint32, uint64, float16, float32, float64"
         )
     assert not (tmp_path / "file").exists()
 

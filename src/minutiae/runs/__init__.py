@@ -2,7 +2,7 @@
 
 from minutiae.runs.checkpoints import Checkpoint, available, load_checkpoint, save_checkpoint
 from minutiae.runs.directory import Result, RunDirectory
-from minutiae.runs.group import RunGroup
+from minutiae.runs.group import RunGroup, common_iteration
 from minutiae.runs.metrics import MetricsLog, read_table
 from minutiae.runs.policy import SavedPolicy, load_policy, save_policy
 from minutiae.runs.pytrees import flatten, unflatten
@@ -15,6 +15,7 @@ __all__ = [
     "RunGroup",
     "SavedPolicy",
     "available",
+    "common_iteration",
     "flatten",
     "load_checkpoint",
     "load_policy",

@@ -113,6 +113,26 @@ class RunGroup:
         return f"RunGroup({str(self.path)!r}, {len(self.members)} members in {len(self.chunks)} chunks)"
 
 
+def common_iteration(runs: Sequence[RunDirectory]) -> int | None:
+    """The newest iteration from which all of `runs` can go on together; `None` when they must begin.
+
+    They begin when one of them was stopped before its first checkpoint. A population saves its members one
+    after the other, so a kill in between leaves them one save apart: that is what the second checkpoint of
+    each is for.
+
+    Raises:
+        RunError: a run has checkpoints and none can be read, or they have no iteration in common. Beginning
+            anew would silently throw away what was trained.
+    """
+    if any(run.latest_checkpoint() is None for run in runs):
+        return None
+    common = set.intersection(*(set(run.checkpoints()) for run in runs))
+    if not common:
+        have = "; ".join(f"{run.name} has {', '.join(map(str, run.checkpoints()))}" for run in runs[:4])
+        raise RunError(f"the runs have no readable checkpoint in common ({have}); resume them one by one")
+    return max(common)
+
+
 def is_group(path: str | os.PathLike[str]) -> bool:
     """Whether `path` is a folder with a `group.json` in it (which may still be damaged)."""
     return (Path(path) / GROUP_FILE).is_file()
