@@ -134,3 +134,10 @@ def test_tokens_with_a_time_axis_need_no_second_copy():
     ratios = np.array([[1.5, 1.1], [0.5, 1.0]])
     advantages = np.array([[2.0, 2.0], [-2.0, 1.0]])
     np.testing.assert_allclose(clipped_surrogate(ratios, advantages, 0.2), [[2.4, 2.2], [-1.6, 1.0]])
+
+
+def test_switches_that_are_off_compute_no_nan_on_the_way():
+    # Infinity times a zero advantage would be NaN, selected away later but fatal under jax_debug_nans.
+    with np.errstate(all="raise"):
+        surrogates = clipped_surrogate(np.array([1.5, 2.0]), np.array([0.0, -1.0]), INFINITY, INFINITY)
+    np.testing.assert_array_equal(surrogates, [0.0, -2.0])
