@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from minutiae.details.detail import NUMBER, STRUCTURE, detail
+from minutiae.details.detail import STRUCTURE, detail
 from minutiae.details.levels import choice, integer, text
 from minutiae.details.sources import ENGSTROM, MADRYLAB, PPO, TRPO
 
@@ -50,7 +50,8 @@ class Budget:
     steps: int = detail(
         default=1_000_000,
         levels=integer(at_least=1),
-        kind=NUMBER,
+        # Annealing follows the share of iterations done, which one loop over a population can have only once.
+        kind=STRUCTURE,
         room="host",
         title="environment steps",
         rule="iterations = floor(steps / (environments * rollout_length)); a remainder is not trained.",
@@ -71,7 +72,7 @@ class Budget:
         ),
         source="minutiae: simulators cannot be saved, so an exact resume needs fresh ones at known places",
         finding="Renewing cuts running episodes, as truncations: the longer the segment, the fewer the cuts.",
-        where="minutiae.control.training:segment_iterations",
+        where="minutiae.control.population:segment_length",
     )
     held_out_diagnostics: int | None = detail(
         default=None,

@@ -131,7 +131,7 @@ class Collection:
         ),
         source=f"{HUANG}, continuous detail 5; {ANDRYCHOWICZ}; {HSU}",
         finding=f"{ANDRYCHOWICZ}: tanh slightly better than clipping on some tasks.",
-        where="minutiae.control.collector:bounded",
+        where="minutiae.control.policies.actions:to_environment",
         who={
             "ppo2": "clip_at_environment",
             "implementation-matters": "off",

@@ -16,7 +16,7 @@ NUMBER = "number"
 """Kind of a detail that may differ between the agents of one compiled program."""
 
 STRUCTURE = "structure"
-"""Kind of a detail that shapes the program: agents with different levels are never in one population."""
+"""Kind of a detail that shapes the program or its loop: all agents of one population share its level."""
 
 ROOMS = ("learner", "host")
 """Where a detail acts: inside the compiled update, or around the simulator."""

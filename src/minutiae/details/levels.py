@@ -46,8 +46,7 @@ class Levels(ABC):
         return f"{self.off_word} or {self._describe()}" if self.off else self._describe()
 
     def _refuse(self, name: str, value: Any, why: str) -> ConfigError:
-        hint = f" ({self.off_word} is None in Python)" if self.off else ""
-        return ConfigError(f"{name} = {value!r} {why}; allowed: {self.describe()}{hint}")
+        return ConfigError(f"{name} = {value!r} {why}; allowed: {self.describe()}")
 
     @abstractmethod
     def _check(self, name: str, value: Any) -> Any: ...
@@ -92,9 +91,9 @@ class Flag(Levels):
     off: bool = True
 
     def check(self, name: str, value: Any) -> bool | None:
-        if value in ("on", "true") or value is True:
+        if value is True or (isinstance(value, str) and value in ("on", "true")):
             return True
-        if value in ("off", "false") or value is False or value is None:
+        if value is False or value is None or (isinstance(value, str) and value in ("off", "false")):
             return None
         given = value if isinstance(value, str) else repr(value)
         raise ConfigError(unknown(f"level of {name}", given, ["on", "off"]))

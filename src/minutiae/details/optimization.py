@@ -65,7 +65,7 @@ class Optimization:
         room="learner",
         applies=OWN_VALUE_OPTIMIZER,
         title="order of the two updates",
-        rule="Which network runs all its epochs first.",
+        rule="value_first: all epochs of the value network, then the policy's; policy_first: the reverse.",
         source=f"value_first: {MADRYLAB}",
         finding=(
             "Advantages are fixed before either, so the order changes what is logged and nothing that is "
@@ -128,7 +128,7 @@ class Optimization:
         room="learner",
         applies=(some("learning_rate_annealing"), on("separate_optimizers")),
         title="whose learning rate is annealed",
-        rule="With separate optimizers: of both networks, of the policy only, or of the value network only.",
+        rule="With separate optimizers. both: of both networks; policy, value: of that network alone.",
         source=f"both: {MADRYLAB}",
         finding="Unmeasured.",
         where="minutiae.control.schedules:scheduled",

@@ -5,6 +5,7 @@ Presets are made of them elsewhere; nothing here builds a config.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -23,57 +24,88 @@ COMMON: Levels = MappingProxyType(
         "environment_reset_each_iteration": True,
         "final_state_bootstrap": "self",
         "truncation_bootstrap": "terminal",
+        "discount": 0.99,
         "action_bound": None,
+        "observation_normalization": True,
+        "observation_normalization_update": "per_step",
         "observation_normalization_estimator": "sample",
-        "value_target_terminal_mask": True,
+        "policy_hidden_sizes": (64, 64),
+        "value_hidden_sizes": (64, 64),
+        "activation": "tanh",
+        "initial_log_standard_deviation": 0.0,
+        "value_target": "gae",
         "advantage_normalization_ddof": 1,
+        "value_target_terminal_mask": True,
         "value_epochs": 10,
         "update_order": "value_first",
+        "optimizer": "adam",
+        "adam_epsilon": 1e-5,
+        "adam_epsilon_style": "after_correction",
+        "minibatches": 32,
     }
 )
-"""What all agents of MadryLab/implementation-matters share and plain presets do not."""
+"""What all agents of MadryLab/implementation-matters share: in full, so that no default of ours moves it."""
 
-XAVIER_GAINS: Levels = MappingProxyType(
+INITIALIZATIONS: Mapping[str, Levels] = MappingProxyType(
     {
-        "initialization_hidden_gain": 1.0,
-        "initialization_policy_head_gain": 1.0,
-        "initialization_value_head_gain": 1.0,
+        "orthogonal": {
+            "initialization": "orthogonal",
+            "initialization_hidden_gain": math.sqrt(2),
+            "initialization_policy_head_gain": 0.01,
+            "initialization_value_head_gain": 1.0,
+        },
+        # The released xavier ignores gains: the study's switch turns off the small policy head as well.
+        "xavier_uniform": {
+            "initialization": "xavier_uniform",
+            "initialization_hidden_gain": 1.0,
+            "initialization_policy_head_gain": 1.0,
+            "initialization_value_head_gain": 1.0,
+        },
     }
 )
-"""The released xavier ignores gains: the switch turns off the small policy head as well."""
+"""The two levels of the study's switch "initialization": scheme and gains together."""
 
 
 def artifact_levels(row: Row) -> dict[str, Any]:
     """The levels of the released code for one row, as changes to the defaults."""
     levels: dict[str, Any] = {
         **COMMON,
+        **INITIALIZATIONS[row.initialization],
         "value_learning_rate": row.value_learning_rate,
         "gae_lambda": row.gae_lambda,
         "reward_scaling": row.reward_scaling,
         "reward_clipping": row.reward_clipping,
         "observation_clipping": row.observation_clipping,
-        "initialization": row.initialization,
         "learning_rate_annealing": row.annealing,
         "value_clipping": row.value_clipping,
         "gradient_clipping": None,
     }
-    if row.initialization == "xavier_uniform":
-        levels |= XAVIER_GAINS
     if row.reward_scaling is not None:
         levels["reward_scaling_estimator"] = "sample"
     if row.reward_scaling == "returns":
         levels["reward_scaling_reset"] = "on_reset"
+    if row.value_clipping is not None:
+        levels["value_clipping_range"] = 0.2
     return levels | (_trpo_levels(row) if row.is_trpo else _ppo_levels(row))
 
 
 def _ppo_levels(row: Row) -> dict[str, Any]:
     levels: dict[str, Any] = {
+        "algorithm": "ppo",
+        "epochs": 10,
+        "ratio_clipping": None if row.preset == "ppo-noclip" else 0.2,
+        "dual_clipping": None,
+        "kl_penalty": None,
+        "target_kl_stop": None,
+        "entropy_coefficient": row.entropy_coefficient,
+        "advantage_normalization": "minibatch",
         "separate_optimizers": True,
         "learning_rate": row.learning_rate,
-        "entropy_coefficient": row.entropy_coefficient,
     }
-    if row.preset == "ppo-noclip":
-        levels["ratio_clipping"] = None
+    if row.preset != "ppo-noclip":
+        levels["ratio_clipping_annealing"] = None
+    if row.annealing is not None:
+        levels["learning_rate_annealing_networks"] = "both"
     if row.gradient_clipping is not None:
         levels |= {"gradient_clipping": row.gradient_clipping, "gradient_clipping_scope": "policy_only"}
     return levels
@@ -84,8 +116,14 @@ def _trpo_levels(row: Row) -> dict[str, Any]:
         "algorithm": "trpo",
         "advantage_normalization": "batch",
         "max_kl": row.max_kl,
+        "max_kl_final": None,
         "fisher_fraction": 0.1,
+        "fisher_subset": "random",
+        "conjugate_gradient_iterations": 10,
+        "conjugate_gradient_damping": 0.1,
         "line_search": "improvement_ratio",
+        "line_search_accept_ratio": 0.1,
+        "line_search_backtracks": 10,
     }
 
 

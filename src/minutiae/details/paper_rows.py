@@ -1,7 +1,7 @@
 """The hyperparameters of Engstrom et al. 2020, one row per task and agent. No levels are derived here.
 
-They are those of the configuration files of MadryLab/implementation-matters, which agree with what is known of
-the article's Tables 4 to 6.
+They are those of the configuration files of MadryLab/implementation-matters, which agree with what is known
+of the article's Tables 4 to 6.
 """
 
 from __future__ import annotations

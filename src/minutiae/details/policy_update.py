@@ -80,8 +80,8 @@ class PolicyUpdate:
         applies=_PPO_ONLY,
         title="KL penalty",
         rule=(
-            "L <- L - beta mean KL(old || new), exact. adaptive: after an update with KL d, beta / 2 if d "
-            "< target / 1.5, 2 beta if d > 1.5 target."
+            "L <- L - beta mean KL(old || new), exact. fixed: beta stays; adaptive: after an update with "
+            "KL d, beta / 2 if d < target / 1.5, 2 beta if d > 1.5 target."
         ),
         source=f"{PPO}, section 4",
         finding=f"{PPO}, normalized scores: adaptive 0.68 to 0.74, fixed 0.62 to 0.72, clipping 0.82.",

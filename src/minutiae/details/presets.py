@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from minutiae.details.config import Config
-from minutiae.details.paper import XAVIER_GAINS, artifact_levels, text_levels
+from minutiae.details.paper import INITIALIZATIONS, artifact_levels, text_levels
 from minutiae.details.paper_rows import ROWS, TASKS, paper_task
 from minutiae.details.sources import ENGSTROM, MADRYLAB
 from minutiae.errors import ConfigError, unknown
@@ -31,8 +31,7 @@ class Preset:
 _WITHOUT_THE_NINE: dict[str, Any] = {
     "value_clipping": None,
     "reward_scaling": None,
-    "initialization": "xavier_uniform",
-    **XAVIER_GAINS,
+    **INITIALIZATIONS["xavier_uniform"],
     "learning_rate_annealing": None,
     "reward_clipping": None,
     "observation_normalization": None,

@@ -27,7 +27,7 @@ def numbers(config: Config) -> dict[str, float]:
 
 
 def structure(config: Config) -> tuple[tuple[str, Any], ...]:
-    """A hashable key of all that shapes the program: agents with equal keys can form one population.
+    """A hashable key of all that shapes a program and its loop: agents with equal keys form one population.
 
     Numbers of the host are in neither: they vary freely within a population.
     """
