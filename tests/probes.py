@@ -20,7 +20,7 @@ number in [-1, 1]. Importing this module also registers each as the Gymnasium id
 | terminated         | observation 0, reward 1, over after 10 steps          | V(0) = mean of (1-g^n)/(1-g) |
 |                    |                                                       | for n = 1..10, best constant |
 | counter            | observation (e, k) = (episode, step), reward k;       | V(e, k) = sum of g^i (k + i) |
-|                    | episode e has L = 2 + e mod 3 steps; even episodes    | for i = 0..L-k-1             |
+|                    | episode e has L = 2 + e mod 3 steps; even episodes    | for i = 0..L-k-1 and even e  |
 |                    | terminate, odd ones are truncated                     |                              |
 """
 
@@ -62,7 +62,8 @@ class Probe(gymnasium.Env):
         return self.see(), {}
 
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict]:
-        assert self.action_space.contains(action), action
+        # Out of the box is allowed: bounding actions is a detail that may be off.
+        assert self.continuous or self.action_space.contains(action), f"{action!r} is neither 0 nor 1"
         paid = self.pay(float(np.asarray(action).reshape(-1)[0]))
         self.time += 1
         over = self.time >= self.length
@@ -128,7 +129,7 @@ class Endless(Probe):
 
 
 class Counter(Probe):
-    """Every transition names itself: after step k of episode e the observation is (e, k + 1), the reward k."""
+    """Every transition names itself: after step k of episode e it shows (e, k + 1), having paid k."""
 
     size = 2
 

@@ -213,3 +213,9 @@ class EnvPoolPool(BasePool):
 
     def _close(self) -> None:
         self._pool.close()
+        del (
+            self._pool,
+            self._send,
+            self._receive,
+            self._restart,
+        )  # EnvPool's threads end with the last reference

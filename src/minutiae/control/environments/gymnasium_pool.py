@@ -44,7 +44,7 @@ class GymnasiumPool(BasePool):
         one = self._environments[0]
         if not isinstance(one, gymnasium.Env):
             raise UnsupportedEnvironment(
-                f"{name} built a {type(one).__name__}; allowed: a gymnasium.Env, or a "
+                f"{name} built something of type {type(one).__name__}; allowed: a gymnasium.Env, or a "
                 "gymnasium.vector.VectorEnv from a factory that takes num_envs"
             )
         observations, actions = (

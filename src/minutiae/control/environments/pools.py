@@ -136,8 +136,8 @@ def _build_vector(source: Source, rows: int) -> VectorEnv:
     vector = source.factory(num_envs=rows)
     if not isinstance(vector, VectorEnv):
         raise UnsupportedEnvironment(
-            f"{source.name} takes num_envs but built a {type(vector).__name__}; allowed: a "
-            "gymnasium.vector.VectorEnv; drop the parameter to build single environments"
+            f"{source.name} takes num_envs but built something of type {type(vector).__name__}; "
+            "allowed: a gymnasium.vector.VectorEnv; drop the parameter to build single environments"
         )
     return vector
 
