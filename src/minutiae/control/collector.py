@@ -76,7 +76,7 @@ class Collector:
         self._observations = np.empty((*shape, size), np.float32)
         self._next_observations = np.empty((*shape, size), np.float32)
         self._actions = np.empty((*shape, policy.distribution.action_size), np.int32 if integers else np.float32)
-        self._raw_rewards = np.empty(shape)
+        self._raw_rewards = np.zeros(shape)
         self._terminated = np.empty(shape, bool)
         self._truncated = np.empty(shape, bool)
         keep_raw = normalizer.before_update.any() or normalizer.after_update.any()
@@ -117,22 +117,33 @@ class Collector:
         self._current = self._normalizer.normalize(self._current_raw)
         self._fresh = True
 
-    def collect(self, parameters: Any, iteration: int) -> tuple[Batch, Episodes]:
+    def shapes(self) -> Batch:
+        """A batch of the right shapes and types, its contents meaningless."""
+        rewards = self._raw_rewards.astype(np.float32)
+        return Batch(
+            self._observations, self._next_observations, self._actions, rewards, self._terminated, self._truncated
+        )
+
+    def collect(self, parameters: Any, iteration: int, alive: Array) -> tuple[Batch, Episodes]:
         """One rollout with the policy `parameters` (NumPy, leading axis P) -> batch `[P, T, N, ...]` and its episodes.
 
-        The arrays of the batch are reused by the next call.
+        The arrays of the batch are reused by the next call. Rows of agents that are not `alive` `[P]` idle: they act
+        with zeros, since a diverged agent's numbers must not reach a simulator.
         """
         assert self._pool is not None, "renew() starts a segment"
         if not self._fresh and self._reset_each.any():
             self._begin(self._reset_each, renewed=False)
         self._fresh = False
         noise = self._noise(iteration)
+        idle = None if alive.all() else ~alive
         ended: list[tuple[Array, Array, Array]] = []
         for t in range(self.steps):
             self._observations[:, t] = self._current
             distribution = self._policy.distribution_of(parameters, self._current)
             sample = self._policy.distribution.sample(distribution, noise[:, t])
             stored = self._interface.to_stored(sample)
+            if idle is not None:
+                stored[idle] = 0
             self._actions[:, t] = stored
             self._advance(t, stored, ended)
         rewards = self._scaled_rewards()

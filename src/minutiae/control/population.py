@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -14,7 +14,7 @@ import numpy as np
 from minutiae.control.batch import Batch, Indices
 from minutiae.control.collector import Collector, Episodes
 from minutiae.control.environments import describe
-from minutiae.control.learner.program import compile_held_out, compile_update, initial_state
+from minutiae.control.learner.program import autopsy, compile_held_out, compile_update, initial_state
 from minutiae.control.learner.structure import LearnerState, Structure
 from minutiae.control.normalizers import ObservationNormalizer, RewardScaler
 from minutiae.control.policies.actions import ActionInterface, actions_of
@@ -35,10 +35,10 @@ UNKNOWN_TIME_LIMIT = 1000
 
 @dataclass
 class AgentReport:
-    """What one iteration says of one agent. `broken` names the first tensor that is not finite, `None` while all are."""
+    """What one iteration says of one agent. `sound` is false when something was not finite: the agent has stopped."""
 
     metrics: dict[str, float | int | None]
-    broken: str | None = None
+    sound: bool = True
 
 
 @dataclass
@@ -47,8 +47,20 @@ class Timing:
 
     collecting: float = 0.0
     learning: float = 0.0
-    held_out: float = 0.0
-    batch: Batch | None = field(default=None, repr=False)
+    writing: float = 0.0
+
+    def seconds(self, agents: int) -> dict[str, float]:
+        """Each part's share of one agent, by column name."""
+        return {f"{name}_seconds": value / agents for name, value in vars(self).items()}
+
+
+class Inputs(NamedTuple):
+    """What the last update was computed from; kept for the autopsy of an agent that diverged."""
+
+    state: LearnerState
+    batch: Batch
+    indices: Indices
+    numbers: dict[str, Array]
 
 
 def policy_of(config: Config) -> tuple[Policy, ActionInterface]:
@@ -112,11 +124,17 @@ class Population:
         self._collector = Collector(*shared, threads=threads)
         self._held_out_every = first.held_out_diagnostics
         self._held_out = Collector(*shared, frozen=True, threads=threads) if self._held_out_every else None
-        self._update = compile_update(self.structure)
-        self._measure = compile_held_out(self.structure) if self._held_out_every else None
         self.state = stack([self._initial(agent) for agent in range(len(self.configs))])
         self.timing = Timing()
+        self._last: Inputs | None = None
         self._renewed = -1
+        numbers = scheduled(self._numbers, 0, self.iterations)
+        batch = self._collector.shapes()
+        # XLA compiles while the first rollout is gathered.
+        self._update = compile_update(self.structure, (self.state, batch, self._indices(), numbers))
+        if self._held_out_every:
+            parameters = self.state.parameters
+            self._measure = compile_held_out(self.structure, (parameters, parameters, batch, numbers))
 
     def _initial(self, agent: int) -> LearnerState:
         config, seed = self.configs[agent], self.seeds[agent]
@@ -144,23 +162,23 @@ class Population:
         numbers = scheduled(self._numbers, self.iteration, self.iterations)
         acting = self.state.parameters
         host = jax.tree.map(np.asarray, acting["policy"])
-        batch, episodes = self._collector.collect(host, self.iteration)
+        batch, episodes = self._collector.collect(host, self.iteration, self.alive)
         held_out = self._collect_held_out(host)
         collected = time.perf_counter()
-        state, metrics, flags = self._update(self.state, batch, self._indices(), numbers)
-        if held_out is not None and self._measure is not None:
-            metrics |= self._measure(acting, state.parameters, held_out, numbers)
-        metrics, flags = jax.device_get((metrics, flags))
-        self.state = state
-        self.timing = Timing(collected - started, time.perf_counter() - collected, batch=batch)
+        self._last = Inputs(self.state, batch, self._indices(), numbers)
+        self.state, metrics, sound = self._update.result()(*self._last)
+        if held_out is not None:
+            metrics |= self._measure.result()(acting, self.state.parameters, held_out, numbers)
+        metrics, sound = jax.device_get((metrics, sound))
+        self.timing = Timing(collected - started, time.perf_counter() - collected)
         self.iteration += 1
-        return self._report(metrics, flags, numbers, episodes)
+        return self._report(metrics, sound, numbers, episodes)
 
     def _collect_held_out(self, host: Any) -> Batch | None:
         if self._held_out is None or self._held_out_every is None or self.iteration % self._held_out_every:
             return None
         self._held_out.renew(self.iteration)
-        return self._held_out.collect(host, self.iteration)[0]
+        return self._held_out.collect(host, self.iteration, self.alive)[0]
 
     def _indices(self) -> Indices:
         shape, iteration = self.structure, self.iteration
@@ -184,7 +202,7 @@ class Population:
         )
 
     def _report(
-        self, metrics: dict[str, Array], flags: dict[str, Array], numbers: dict[str, Array], episodes: Episodes
+        self, metrics: dict[str, Array], sound: Array, numbers: dict[str, Array], episodes: Episodes
     ) -> list[AgentReport | None]:
         reports: list[AgentReport | None] = []
         steps = self.iteration * self.structure.batch
@@ -192,17 +210,25 @@ class Population:
             if not self.alive[agent]:
                 reports.append(None)
                 continue
-            broken = next((name for name, flag in flags.items() if not flag[agent]), None)
             mine = episodes.agent == agent
             row: dict[str, float | int | None] = {"iteration": self.iteration, "steps": steps}
             row |= episode_metrics(episodes.returns[mine], episodes.lengths[mine])
             row |= {name: value[agent].item() for name, value in sorted(metrics.items())}
             row["policy_learning_rate"] = float(numbers["policy_learning_rate"][agent])
             row["value_learning_rate"] = float(numbers["value_learning_rate"][agent])
-            reports.append(AgentReport(row, broken))
-            if broken is not None:
-                self.alive[agent] = False
+            reports.append(AgentReport(row, bool(sound[agent])))
+        self.alive &= sound
         return reports
+
+    def autopsy(self, agent: int) -> str | None:
+        """The first tensor of `agent`'s last update that was not finite."""
+        assert self._last is not None
+        return autopsy(self.structure, *(agent_of(part, agent) for part in self._last))
+
+    def last_batch(self, agent: int) -> dict[str, Array]:
+        """The rollout of `agent`'s last update, `[T, N, ...]` by field name."""
+        assert self._last is not None
+        return {name: np.array(part[agent]) for name, part in self._last.batch._asdict().items()}
 
     def acting_arrays(self, agent: int) -> dict[str, Any]:
         """All that is needed to act: policy parameters and the observation normalizer, as NumPy arrays."""
@@ -214,21 +240,17 @@ class Population:
     def snapshot(self, agent: int) -> dict[str, Any]:
         """Everything of one agent that the next segment depends on, as a tree of NumPy arrays."""
         return {
-            "learner": agent_of(self.state, agent)._asdict(),
+            "learner": agent_of(self.state, agent),
             "observations": self._normalizer.state(agent),
             "rewards": self._rewards.state(agent),
         }
 
     def restore(self, iteration: int, snapshots: Sequence[dict[str, Any]], alive: Sequence[bool]) -> None:
         """Go on after `iteration` completed iterations, the end of a segment, from every agent's snapshot."""
-        template = agent_of(self.state, 0)
-        states = []
         for agent, snapshot in enumerate(snapshots):
-            leaves = jax.tree.leaves(snapshot["learner"])
-            states.append(jax.tree.unflatten(jax.tree.structure(template._asdict()), leaves))
             self._normalizer.restore(agent, snapshot["observations"])
             self._rewards.restore(agent, snapshot["rewards"])
-        self.state = LearnerState(**stack(states))
+        self.state = stack([snapshot["learner"] for snapshot in snapshots])
         self.iteration = iteration
         self.alive = np.array(alive, bool)
         self._renewed = -1

@@ -73,11 +73,11 @@ def minibatch_summary(metrics: Metrics) -> Metrics:
     return summary
 
 
-def finite_flags(trees: dict[str, Any]) -> dict[str, Any]:
+def finite_flags(trees: list[tuple[str, Any]]) -> dict[str, Any]:
     """Path of every array in `trees` -> whether all of it is finite. In the order given: causes before consequences."""
     flags = {}
-    for name, tree in trees.items():
+    for name, tree in trees:
         for path, leaf in jax.tree_util.tree_leaves_with_path(tree):
             where = "/".join(str(getattr(key, "key", getattr(key, "idx", getattr(key, "name", key)))) for key in path)
-            flags[f"{name}/{where}" if where else name] = jnp.isfinite(leaf).all()
+            flags.setdefault(f"{name}/{where}", jnp.isfinite(leaf).all())
     return flags

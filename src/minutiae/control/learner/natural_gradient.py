@@ -69,14 +69,12 @@ def accepts(improvement: Any, expected: Any, kl: Any, max_kl: Any, ratio: Any, l
     `baselines`: improvement >= 0 and KL <= 1.5 max_kl (OpenAI Baselines, `trpo_mpi.py`).
     `strict`: improvement > 0 and KL < max_kl (Stable-Baselines3 contrib).
     """
-    return by_level(
-        level,
-        [
-            (improvement > 0) & (improvement > ratio * expected) & (kl <= max_kl),
-            (improvement >= 0) & (kl <= 1.5 * max_kl),
-            (improvement > 0) & (kl < max_kl),
-        ],
-    )
+    rules = [
+        (improvement > 0) & (improvement > ratio * expected) & (kl <= max_kl),
+        (improvement >= 0) & (kl <= 1.5 * max_kl),
+        (improvement > 0) & (kl < max_kl),
+    ]
+    return by_level(level, [jnp.where(rule, 1.0, 0.0) for rule in rules]) > 0
 
 
 def line_search(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import optax
 
@@ -24,7 +23,7 @@ JOINT, PER_NETWORK, POLICY_ONLY = (
 
 
 def initial_optimizer(optimizer: str, parameters: Any) -> Any:
-    """The optimizer state of one network at the start of training."""
+    """The optimizer state of one network's parameter vector `[D]` at the start of training."""
     return _transformation(optimizer, 0.0).init(parameters)
 
 
@@ -51,10 +50,10 @@ def adam_epsilon(numbers: Numbers, count: Any) -> Any:
 def optimizer_step(
     optimizer: str, parameters: Any, state: Any, gradient: Any, learning_rate: Any, numbers: Numbers
 ) -> tuple[Any, Any]:
-    """One descent step of one network -> (parameters, optimizer state)."""
+    """One descent step of one network's vector `[D]` -> (parameters, optimizer state)."""
     epsilon = adam_epsilon(numbers, state.count) if optimizer == "adam" else 0.0
     direction, state = _transformation(optimizer, epsilon).update(gradient, state)
-    return jax.tree.map(lambda p, d: p - learning_rate * d, parameters, direction), state
+    return parameters - learning_rate * direction, state
 
 
 def clip_scales(policy_norm: Any, value_norm: Any, numbers: Numbers, joint: bool) -> tuple[Any, Any]:
@@ -69,13 +68,3 @@ def clip_scales(policy_norm: Any, value_norm: Any, numbers: Numbers, joint: bool
     policy_scale = jnp.minimum(1.0, limit / (jnp.where(together, joint_norm, policy_norm) + 1e-6))
     value_scale = jnp.minimum(1.0, limit / (jnp.where(together, joint_norm, value_norm) + 1e-6))
     return policy_scale, jnp.where(scope == POLICY_ONLY, 1.0, value_scale)
-
-
-def scaled(gradient: Any, scale: Any) -> Any:
-    """A gradient tree times a scalar."""
-    return jax.tree.map(lambda g: g * scale, gradient)
-
-
-def global_norm(gradient: Any) -> Any:
-    """The Euclidean norm of a whole gradient tree. Scalar."""
-    return optax.global_norm(gradient)

@@ -6,12 +6,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import Future
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax.flatten_util import ravel_pytree
 
 from minutiae.control.batch import Batch, Indices
+from minutiae.control.compilation import compile_in_background
 from minutiae.control.learner.diagnostics import finite_flags, minibatch_summary, trust_region_diagnostics
 from minutiae.control.learner.epochs import policy_epochs, value_epochs
 from minutiae.control.learner.optimizers import initial_optimizer
@@ -22,7 +25,6 @@ from minutiae.details import CATALOGUE
 
 Numbers = dict[str, Any]
 Metrics = dict[str, Any]
-Flags = dict[str, Any]
 
 KL_FIXED = CATALOGUE["kl_penalty"].encode("fixed")
 KL_ADAPTIVE = CATALOGUE["kl_penalty"].encode("adaptive")
@@ -31,7 +33,8 @@ KL_ADAPTIVE = CATALOGUE["kl_penalty"].encode("adaptive")
 def initial_state(structure: Structure, parameters: Any, numbers: Numbers) -> LearnerState:
     """The state of one agent before its first update; `parameters` is `{"policy", "value"}`."""
     optimizer = {
-        network: initial_optimizer(structure.optimizer, parameters[network]) for network in ("policy", "value")
+        network: initial_optimizer(structure.optimizer, ravel_pytree(parameters[network])[0])
+        for network in ("policy", "value")
     }
     penalized = numbers["kl_penalty"] > 0
     coefficient = jnp.where(penalized, numbers["kl_penalty_coefficient"], 0.0).astype(jnp.float32)
@@ -77,56 +80,76 @@ def _optimize(
     return state, collected
 
 
-def update_agent(
+def _update(
     structure: Structure, state: LearnerState, batch: Batch, indices: Indices, numbers: Numbers
-) -> tuple[LearnerState, Metrics, Flags]:
-    """One agent's update from one rollout `[T, N, ...]` -> (new state, metrics, finite flags).
-
-    When anything is not finite the state comes back as it went in.
-    """
+) -> tuple[LearnerState, Metrics, Samples]:
     samples, old_static = prepare(structure.policy, state.parameters, batch, numbers)
     updated, metrics = _optimize(structure, state, samples, old_static, indices, numbers)
     measured = trust_region_diagnostics(structure, updated.parameters, samples, old_static, numbers, "batch")
     metrics |= measured
     metrics["kl_penalty_coefficient"] = state.kl_coefficient
     coefficient = adapted_kl_coefficient(state.kl_coefficient, measured["kl_exact_batch"], numbers)
-    updated = updated._replace(kl_coefficient=coefficient)
-    flags = finite_flags(
-        {
-            "batch": {"observations": batch.observations, "rewards": batch.rewards},
-            "next_observations": batch.next_observations,
-            "samples": {"old_values": samples.old_values, "advantages": samples.advantages},
-            "targets": samples.targets,
-            "old_log_probs": samples.old_log_probs,
-            "gradients": {name: value for name, value in metrics.items() if "gradient_norm" in name},
-            "losses": {name: value for name, value in metrics.items() if "loss" in name or "surrogate" in name},
-            "parameters": updated.parameters,
-        }
-    )
-    sound = jnp.stack(list(flags.values())).all()
+    return updated._replace(kl_coefficient=coefficient), metrics, samples
+
+
+def update_agent(
+    structure: Structure, state: LearnerState, batch: Batch, indices: Indices, numbers: Numbers
+) -> tuple[LearnerState, Metrics, Any]:
+    """One agent's update from one rollout `[T, N, ...]` -> (new state, metrics, whether all is finite).
+
+    When anything is not finite the state comes back as it went in; `autopsy` then names the first bad tensor.
+    """
+    updated, metrics, samples = _update(structure, state, batch, indices, numbers)
+    everything = [updated.parameters, list(metrics.values()), samples, batch.next_observations]
+    sound = jnp.isfinite(ravel_pytree(everything)[0]).all()
     kept = jax.tree.map(lambda new, old: jnp.where(sound, new, old), updated, state)
-    return kept, metrics, flags
+    return kept, metrics, sound
 
 
-UpdateProgram = Callable[[LearnerState, Batch, Indices, Numbers], tuple[LearnerState, Metrics, Flags]]
+def autopsy(
+    structure: Structure, state: LearnerState, batch: Batch, indices: Indices, numbers: Numbers
+) -> str | None:
+    """The name of the first tensor that is not finite in this update of one agent, causes before consequences."""
+
+    names: list[str] = []
+
+    def flags(state: LearnerState, batch: Batch, indices: Indices, numbers: Numbers) -> list[Any]:
+        updated, metrics, samples = _update(structure, state, batch, indices, numbers)
+        found = finite_flags(
+            [
+                ("batch", {"observations": batch.observations, "rewards": batch.rewards}),
+                ("batch", {"next_observations": batch.next_observations}),
+                ("samples", {"old_values": samples.old_values}),
+                ("samples", {"advantages": samples.advantages, "targets": samples.targets}),
+                ("samples", {"old_log_probs": samples.old_log_probs}),
+                ("metrics", {name: value for name, value in metrics.items() if "minibatch" in name}),
+                ("parameters", updated.parameters),
+                ("metrics", metrics),
+            ]
+        )
+        names.extend(found)
+        return list(found.values())
+
+    finite = jax.device_get(jax.jit(flags)(state, batch, indices, numbers))
+    return next((name for name, sound in zip(names, finite, strict=True) if not sound), None)
 
 
-def compile_update(structure: Structure) -> UpdateProgram:
-    """The jitted update of a population: every argument and result has a leading axis `P`."""
+def compile_update(structure: Structure, arguments: tuple[Any, ...]) -> Future[Callable[..., Any]]:
+    """The update of a population, compiling: `(state, batch, indices, numbers)`, all with a leading axis `P`."""
 
     def update(
         state: LearnerState, batch: Batch, indices: Indices, numbers: Numbers
-    ) -> tuple[LearnerState, Metrics, Flags]:
+    ) -> tuple[LearnerState, Metrics, Any]:
         return update_agent(structure, state, batch, indices, numbers)
 
-    return jax.jit(jax.vmap(update))
+    return compile_in_background(("update", structure), jax.vmap(update), arguments)
 
 
-def compile_held_out(structure: Structure) -> Callable[[Any, Any, Batch, Numbers], Metrics]:
-    """The jitted measurement of a held-out rollout: (acting parameters, new parameters, batch, numbers) -> metrics."""
+def compile_held_out(structure: Structure, arguments: tuple[Any, ...]) -> Future[Callable[..., Any]]:
+    """The measurement of a held-out rollout, compiling: `(acting parameters, new parameters, batch, numbers)`."""
 
     def measure(acting: Any, parameters: Any, batch: Batch, numbers: Numbers) -> Metrics:
         samples, old_static = prepare(structure.policy, acting, batch, numbers)
         return trust_region_diagnostics(structure, parameters, samples, old_static, numbers, "held_out")
 
-    return jax.jit(jax.vmap(measure))
+    return compile_in_background(("held_out", structure), jax.vmap(measure), arguments)

@@ -1,0 +1,86 @@
+"""How XLA is started and programs are compiled: threads, options, the cache on disk. No equation and no loop here."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import jax
+
+CPU_OPTIONS = {"xla_cpu_use_fusion_emitters": False, "xla_backend_optimization_level": 1}
+"""Halve the time XLA takes to compile for a CPU; the programs run as fast (measured in `benchmarks/`)."""
+
+
+def cache_folder() -> Path:
+    """Where compiled programs are kept between runs: one folder for each kind of machine, since they are machine code."""
+    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    try:
+        facts = next(line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("flags"))
+    except (OSError, StopIteration):
+        facts = platform.processor()
+    kind = hashlib.sha256(f"{platform.machine()} {facts}".encode()).hexdigest()[:12]
+    return base / "minutiae" / "xla" / kind
+
+
+@lru_cache(maxsize=1)
+def start_jax() -> str:
+    """Start JAX for this process and return its platform: `cpu`, `gpu` or `tpu`. Repeated calls do nothing.
+
+    On a CPU the backend's threads are confined to one core while the caller keeps all of its own: with two cores in
+    sight, XLA's CPU backend has been seen to deadlock in vmapped training programs, and parallelism is had more cheaply
+    from more processes. The simulators' threads are not confined.
+    """
+    confined = _confine_to_one_core()
+    try:
+        chosen = str(jax.devices()[0].platform)
+    finally:
+        if confined is not None:
+            os.sched_setaffinity(0, confined)
+    if "JAX_COMPILATION_CACHE_DIR" not in os.environ and chosen == "cpu":
+        jax.config.update("jax_compilation_cache_dir", str(cache_folder()))
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 1.0)
+    return chosen
+
+
+def _confine_to_one_core() -> set[int] | None:
+    """Confine this thread, and those it starts, to its last core; returns the cores it had, `None` where unsupported."""
+    if not hasattr(os, "sched_setaffinity"):
+        return None
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(allowed)})
+    return allowed
+
+
+def compile_now(function: Callable[..., Any], arguments: Sequence[Any]) -> Callable[..., Any]:
+    """`function` compiled for arguments of these shapes, with this platform's options where this JAX knows them."""
+    lowered = jax.jit(function).lower(*arguments)
+    if start_jax() != "cpu":
+        return lowered.compile()
+    try:
+        return lowered.compile(compiler_options=CPU_OPTIONS)
+    except Exception as error:  # jaxlib raises a bare RuntimeError subclass of its own for an unknown option
+        if "option" not in str(error).lower():
+            raise
+        return lowered.compile()
+
+
+_compiler = ThreadPoolExecutor(max_workers=1, thread_name_prefix="compile")
+_programs: dict[Any, Future[Callable[..., Any]]] = {}
+
+
+def compile_in_background(
+    key: Any, function: Callable[..., Any], arguments: Sequence[Any]
+) -> Future[Callable[..., Any]]:
+    """Compile while the caller goes on; one program for each `key` and shapes, kept for the life of the process."""
+    shapes = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype), tuple(arguments))
+    leaves, tree = jax.tree.flatten(shapes)
+    whole = (key, tree, tuple((leaf.shape, str(leaf.dtype)) for leaf in leaves))
+    if whole not in _programs:
+        _programs[whole] = _compiler.submit(compile_now, function, shapes)
+    return _programs[whole]
