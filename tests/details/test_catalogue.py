@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import minutiae
-from minutiae.details import CATALOGUE, IMPLEMENTATIONS, NUMBER, STRUCTURE, THEMES, Config, detail
+from minutiae.details import CATALOGUE, IMPLEMENTATIONS, NUMBER, REFERENCES, STRUCTURE, THEMES, Config, detail
 from minutiae.details.detail import ROOMS
 from minutiae.details.levels import Choice, Number, number
 
@@ -194,3 +195,13 @@ def test_importing_details_needs_the_standard_library_only():
         [sys.executable, "-c", probe], capture_output=True, text=True, check=True
     ).stdout.split()
     assert {"numpy", "jax", "polars", "gymnasium", "envpool"}.isdisjoint(loaded)
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_every_author_and_repository_cited_is_in_the_references(name):
+    entry = CATALOGUE[name]
+    for prose in (entry.source, entry.finding):
+        for cited in re.findall(
+            r"[A-Z]\w+ (?:et al\.|and Ba) \d{4}|[\w-]+/[\w-]+-\w+|Baselines \w+_?\w*", prose
+        ):
+            assert cited in REFERENCES

@@ -6,12 +6,14 @@ from minutiae.details.detail import IMPLEMENTATIONS, NUMBER, STRUCTURE, Detail, 
 from minutiae.details.presets import FLAVOURS, Preset, preset, preset_names, preset_table
 from minutiae.details.program import numbers, structure
 from minutiae.details.serialization import config_hash, from_mapping, from_toml, to_mapping, to_toml
+from minutiae.details.sources import REFERENCES
 
 __all__ = [
     "CATALOGUE",
     "FLAVOURS",
     "IMPLEMENTATIONS",
     "NUMBER",
+    "REFERENCES",
     "STRUCTURE",
     "THEMES",
     "Config",

@@ -53,7 +53,7 @@ class Advantages:
         ),
         source=f"{HUANG}, core detail 7; batch: {RSL_RL}",
         finding=(
-            f"{ANDRYCHOWICZ}: at most 10 %. {ADKINS}: centring per minibatch gains at little sensitivity. "
+            f"{ANDRYCHOWICZ}: at most 10 %. {ADKINS}: centering per minibatch gains at little sensitivity. "
             f"Unconditional in {MADRYLAB}, though not among the paper's nine."
         ),
         where="minutiae.objectives.advantages:normalize",

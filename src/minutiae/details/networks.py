@@ -102,7 +102,7 @@ class Networks:
         title="gain of the policy's head",
         rule=(
             "Factor of the first weights of the layer that gives mean or logits; small: actions start "
-            "near the centre."
+            "near the center."
         ),
         source=f"{ANDRYCHOWICZ}; {HUANG}, core detail 2",
         finding=f"{ANDRYCHOWICZ}: a cliff at 1.0; 0.01 gives +66 % on Humanoid.",

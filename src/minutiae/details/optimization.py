@@ -182,7 +182,8 @@ class Optimization:
         ),
         source=f"{ENGSTROM}, section 3, optimization 9; {HUANG}, core detail 11",
         finding=(
-            f"{ANDRYCHOWICZ}: a small gain. Off in {MADRYLAB}'s tuned PPO, though among the paper's nine."
+            f"{ANDRYCHOWICZ}: a small gain. Off in the tuned PPO of {MADRYLAB}, though among the paper's "
+            "nine."
         ),
         where="minutiae.control.learner.optimizers:clip_scales",
         who={"ppo2": "0.5", "implementation-matters": "off", "sb3": "0.5", "cleanrl": "0.5"},

@@ -186,7 +186,7 @@ class PolicyUpdate:
         rule="loss <- loss - c mean entropy; a negative c penalizes entropy.",
         source=f"{PPO}, equation 9; {HUANG}, core detail 10",
         finding=(
-            f"{ANDRYCHOWICZ}: no gain except on HalfCheetah. {MADRYLAB}'s tuned PPO-NoClip uses -0.01 "
+            f"{ANDRYCHOWICZ}: no gain except on HalfCheetah. The tuned PPO-NoClip of {MADRYLAB} uses -0.01 "
             "(Walker2d), -0.005 (Hopper) and 0.005 (Humanoid)."
         ),
         where="minutiae.control.learner.losses:policy_loss",

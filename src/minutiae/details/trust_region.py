@@ -25,7 +25,7 @@ class TrustRegion:
         title="trust-region radius",
         rule="mean KL(old || new) <= delta; the full step is sqrt(2 delta / (s' F s)) s.",
         source=f"{TRPO}, appendix C; 0.01 in {TRPO_MPI}",
-        finding=f"{ENGSTROM}'s tuned radii (0.04 to 0.13) are 4 to 13 times the classical 0.01.",
+        finding=f"Tuned radii (0.04 to 0.13, {ENGSTROM}) are 4 to 13 times the classical 0.01.",
         where="minutiae.control.learner.natural_gradient:scaled_to_radius",
         who={"implementation-matters": "0.01"},
     )
@@ -105,7 +105,7 @@ class TrustRegion:
         applies=_TRPO_ONLY,
         title="line-search rule",
         rule=(
-            "A candidate is accepted if. improvement_ratio: improvement > 0, improvement / expected > "
+            "What a candidate must show. improvement_ratio: improvement > 0, improvement / expected > "
             "accept ratio, KL <= delta; baselines: improvement >= 0, KL <= 1.5 delta; strict: improvement "
             "> 0, KL < delta."
         ),
