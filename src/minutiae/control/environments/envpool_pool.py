@@ -42,8 +42,10 @@ _COUNTED_HERE = (
 
 @dataclass(frozen=True)
 class Specification:
-    """What EnvPool says of one id, with spaces flattened."""
+    """What EnvPool says of one id: its own spaces, and the ways from and to flat ones."""
 
+    observation_space: spaces.Space
+    action_space: spaces.Space
     observations: ObservationCodec
     actions: ActionCodec
     nested: bool
@@ -126,6 +128,8 @@ def specification(name: str) -> Specification:
         acted = next(iter(acted.spaces.values()))
     limit = int(spec.config.max_episode_steps)
     return Specification(
+        observation_space=observed,
+        action_space=acted,
         observations=observation_codec(observed, name),
         actions=action_codec(acted, name),
         nested=isinstance(observed, spaces.Dict),

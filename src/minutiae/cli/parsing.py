@@ -1,0 +1,75 @@
+"""What all commands share: how an app is made, and how what it cannot parse becomes one sentence. No command here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import cyclopts
+from cyclopts.exceptions import (
+    CoercionError,
+    MissingArgumentError,
+    RepeatArgumentError,
+    UnknownOptionError,
+    UnusedCliTokensError,
+)
+
+from minutiae.errors import MinutiaeError, unknown
+
+
+def make_app(command: str, summary: str, epilogue: str = "") -> cyclopts.App:
+    """An app for one command, which returns the command's exit code and raises instead of exiting."""
+    app = cyclopts.App(
+        name=f"minutiae {command}",
+        help=summary,
+        help_flags=["--help", "-h"],
+        help_format="plaintext",
+        help_epilogue=epilogue,
+        version_flags=[],
+        result_action="return_value",
+    )
+    app["--help"].show = False
+    return app
+
+
+def run(app: cyclopts.App, words: Sequence[str]) -> int:
+    """Run `app` on the words behind its name.
+
+    Raises:
+        MinutiaeError: the words cannot be parsed, or what the command itself raises.
+    """
+    try:
+        result = app(list(words), exit_on_error=False, print_error=False)
+    except cyclopts.CycloptsError as error:
+        raise MinutiaeError(f"{_sentence(app, error)}; run: {app.name[0]} --help") from error
+    return result if isinstance(result, int) else 0
+
+
+def option_names(app: cyclopts.App) -> list[str]:
+    """The options of an app, each in its first spelling, as in `--show-config`."""
+    return [
+        argument.names[0]
+        for argument in app.assemble_argument_collection()
+        if argument.names and argument.names[0].startswith("--") and "[" not in argument.names[0]
+    ]
+
+
+def unknown_option(given: str, allowed: Iterable[str]) -> str:
+    """One sentence for an option that does not exist."""
+    return unknown("option", given, allowed, most=8)
+
+
+def _sentence(app: cyclopts.App, error: cyclopts.CycloptsError) -> str:
+    if isinstance(error, UnknownOptionError):
+        return unknown_option(str(error.token.keyword or error.token.value), option_names(app))
+    if isinstance(error, UnusedCliTokensError):
+        return f"unexpected {' '.join(repr(token) for token in error.unused_tokens or [])}"
+    if isinstance(error, MissingArgumentError) and error.argument is not None:
+        if error.keyword:
+            return f"{error.keyword} needs a value"
+        return f"{error.argument.names[0].lstrip('-').upper()} is missing"
+    if isinstance(error, RepeatArgumentError):
+        return f"{error.token.keyword} is given twice"
+    if isinstance(error, CoercionError) and error.token is not None:
+        kind = {"int": "a whole number", "float": "a number"}.get(getattr(error.target_type, "__name__", ""), "valid")
+        return f"{error.token.keyword or 'the argument'} is {error.token.value!r}, which is not {kind}"
+    return str(error).rstrip(".")
