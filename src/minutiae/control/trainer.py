@@ -17,6 +17,7 @@ from minutiae.details import Config, from_toml, to_mapping
 from minutiae.errors import RunError
 from minutiae.runs.checkpoints import flatten, load_checkpoint, unflatten
 from minutiae.runs.directory import RunDirectory
+from minutiae.runs.group import common_iteration
 from minutiae.runs.policy import save_policy
 from minutiae.runs.sinks import Sinks, make_sinks
 from minutiae.runs.tensors import write_tensors
@@ -81,10 +82,9 @@ class Trainer:
 
     def _restore(self, population: Population) -> int:
         """Set the population to the newest iteration that every run has on disk; 0 when one has none."""
-        common = set.intersection(*(set(run.checkpoints()) for run in self.runs))
-        if not common:
+        iteration = common_iteration(self.runs)
+        if iteration is None:
             return 0
-        iteration = max(common)
         like = population.snapshot(0)
         snapshots, alive = [], []
         for agent, run in enumerate(self.runs):
@@ -108,7 +108,7 @@ class Trainer:
                 )
         self._sinks: list[Sinks] = []
         for run, config in zip(self.runs, self.configs, strict=True):
-            sinks = make_sinks(self._sink_names)
+            sinks = make_sinks(self._sink_names, runs=len(self.runs))
             steps = start * config.samples_per_iteration if start else None
             sinks.open(run, to_mapping(config) | {"seed": run.seed}, steps)
             self._sinks.append(sinks)
