@@ -1,4 +1,4 @@
-"""The door of the command line: picks the command, turns errors into one line. No command's own code lives here."""
+"""The door of the command line: picks the command, turns errors into one line. No command is written here."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Command(NamedTuple):
 COMMANDS: dict[str, Command] = {
     "train": Command("minutiae.cli.train", "Train one agent, or one for each of several seeds."),
     "resume": Command("minutiae.cli.resume", "Go on with a run that was stopped, to the same bits."),
-    "evaluate": Command("minutiae.cli.evaluate", "Play episodes with a trained policy and measure its returns."),
+    "evaluate": Command("minutiae.cli.evaluate", "Play episodes with a trained policy; measure its returns."),
     "watch": Command("minutiae.cli.watch", "Film one episode of a trained policy as a GIF or MP4."),
     "plot": Command("minutiae.cli.plot", "Draw learning curves with bands over seeds."),
     "details": Command("minutiae.cli.details", "List every implementation detail, or show one in full."),
@@ -50,7 +50,7 @@ Example: minutiae train ppo Hopper-v5 --value-clipping max --seeds 4
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command line and return its exit code; errors that the user can mend become one line on stderr."""
+    """Run one command line and return its exit code; what the user can mend becomes one line on stderr."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
         with _warnings_in_one_line():

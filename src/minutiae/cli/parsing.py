@@ -1,4 +1,4 @@
-"""What all commands share: how an app is made, and how what it cannot parse becomes one sentence. No command here."""
+"""What commands share: making an app, and telling in one sentence what it cannot parse. No command here."""
 
 from __future__ import annotations
 
@@ -70,6 +70,6 @@ def _sentence(app: cyclopts.App, error: cyclopts.CycloptsError) -> str:
     if isinstance(error, RepeatArgumentError):
         return f"{error.token.keyword} is given twice"
     if isinstance(error, CoercionError) and error.token is not None:
-        kind = {"int": "a whole number", "float": "a number"}.get(getattr(error.target_type, "__name__", ""), "valid")
+        kind = {int: "a whole number", float: "a number"}.get(error.target_type or str, "valid")
         return f"{error.token.keyword or 'the argument'} is {error.token.value!r}, which is not {kind}"
     return str(error).rstrip(".")

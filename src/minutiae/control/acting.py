@@ -1,9 +1,8 @@
-"""From a config to what acts: networks and the way to the environment. No parameters and no pool live here."""
+"""From a config to what acts: networks and the way to the environment. No parameters, no pool."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
@@ -37,7 +36,7 @@ def normalized(observations: np.ndarray, normalizer: Mapping[str, np.ndarray]) -
 
     Args:
         observations: raw and flat, `[R, O]` float64.
-        normalizer: `shift` `[O]`, `scale` `[O]` and `limit` `[1]`, as `ObservationNormalizer.agent` gives them.
+        normalizer: `shift` `[O]`, `scale` `[O]`, `limit` `[1]`, as `ObservationNormalizer.agent` gives them.
 
     Returns:
         `[R, O]` float32.

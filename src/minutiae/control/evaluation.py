@@ -1,4 +1,4 @@
-"""How good a trained policy is: episodes played with everything frozen, and honest statistics of their returns."""
+"""How good a trained policy is: episodes played with everything frozen, and statistics of their returns."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LONGEST_EPISODE = 1_000_000
 
 RESAMPLES = 10_000
 CONFIDENCE = 0.95
-INTERVAL_METHOD = f"{CONFIDENCE:.0%} percentile bootstrap of the mean, {RESAMPLES:,} resamples of the episodes"
+INTERVAL_METHOD = f"{CONFIDENCE:.0%} percentile bootstrap of the mean, {RESAMPLES:,} resamples of episodes"
 _NOISE_STEPS = 128
 
 
@@ -182,6 +182,7 @@ def bootstrap_interval(
         confidence: of the interval, inside (0, 1).
         resamples: with replacement.
     """
-    means = np.array([values[generator.integers(0, len(values), len(values))].mean() for _ in range(resamples)])
+    size = len(values)
+    means = np.array([values[generator.integers(0, size, size)].mean() for _ in range(resamples)])
     low, high = np.quantile(means, [(1 - confidence) / 2, (1 + confidence) / 2])
     return float(low), float(high)

@@ -50,7 +50,7 @@ class TrainedPolicy:
 
         Args:
             observation: one of the environment's observations (an array, or a Dict or Tuple of them), or a
-                batch of them, in which every array has a leading axis R. A flat vector `[O]` is taken as well.
+                batch of them, in which every array has a leading axis R. A flat vector `[O]` will do too.
             deterministic: the mode of the distribution, not a sample from it.
 
         Returns:
@@ -69,7 +69,7 @@ class TrainedPolicy:
         return self._policy.distribution.noise(generator, shape_prefix)
 
     def flat_actions(self, observations: np.ndarray, noise: np.ndarray | None) -> np.ndarray:
-        """What a pool takes, `[R, ...]`, for raw flat observations `[R, O]`; `None` as noise takes the mode."""
+        """What a pool takes `[R, ...]` at raw flat observations `[R, O]`; the mode where `noise` is `None`."""
         distribution = self._policy.distribution
         given = self._policy.distribution_of(
             self._arrays["policy"], normalized(observations, self._arrays["normalizer"])

@@ -49,7 +49,7 @@ class NativeSpaces:
             ) from error
 
     def unflatten(self, actions: np.ndarray, batched: bool) -> Any:
-        """Actions of a pool `[R, ...]` -> a batch for a vector environment, or the one action of a single one."""
+        """Actions of a pool `[R, ...]` -> a batch for a vector environment, or the one action of a single."""
         codec = action_codec(self.action_space, self.environment)
         return codec.batch(actions) if batched else codec.split(actions)[0]
 
@@ -65,11 +65,15 @@ def native_spaces(environment: str) -> NativeSpaces:
     if source.backend == "envpool":
         specification = envpool_pool.specification(source.name)
         return NativeSpaces(environment, specification.observation_space, specification.action_space)
-    vector = takes(source.factory, "num_envs")
-    one = builder(source)(num_envs=1) if vector else builder(source)()
+    if takes(source.factory, "num_envs"):
+        assert source.factory is not None
+        vector = source.factory(num_envs=1)
+        try:
+            return NativeSpaces(environment, vector.single_observation_space, vector.single_action_space)
+        finally:
+            vector.close()
+    one = builder(source)()
     try:
-        if vector:
-            return NativeSpaces(environment, one.single_observation_space, one.single_action_space)
         return NativeSpaces(environment, one.observation_space, one.action_space)
     finally:
         one.close()
@@ -78,8 +82,8 @@ def native_spaces(environment: str) -> NativeSpaces:
 def _first(space: spaces.Space, observation: Any) -> tuple[spaces.Space, Any]:
     """The first leaf of a space and of an observation."""
     while isinstance(space, spaces.Dict | spaces.Tuple) and len(space.spaces):
-        key = next(iter(space.spaces)) if isinstance(space, spaces.Dict) else 0
-        space = space.spaces[key]
+        key: Any = next(iter(space.spaces)) if isinstance(space, spaces.Dict) else 0
+        space = space[key]
         named = isinstance(observation, Mapping)
         observation = observation[key] if named or isinstance(observation, tuple | list) else observation
     return space, observation
