@@ -1,0 +1,98 @@
+"""A film of one episode of a trained policy. How pictures are had is the business of `environments`."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from minutiae.control.environments.rendering import render_episode
+from minutiae.control.seeding import Purpose, environment_seeds, stream
+from minutiae.control.trained_policy import TrainedPolicy, load
+from minutiae.errors import ConfigError, MinutiaeError
+from minutiae.runs.atomic import write_atomic
+
+FORMATS = (".gif", ".mp4")
+FRAMES_PER_SECOND = 50
+"""The fastest that viewers play a GIF at: its delays are whole hundredths, and 1 of them counts as 10."""
+
+
+@dataclass(frozen=True)
+class Film:
+    """Where the film is, and what it shows: `frames` pictures, the raw `episode_return`."""
+
+    path: Path
+    frames: int
+    episode_return: float
+
+
+def watch(
+    path: str | os.PathLike[str],
+    output: str | os.PathLike[str] | None = None,
+    *,
+    deterministic: bool = False,
+    seed: int = 0,
+    max_steps: int | None = None,
+) -> Film:
+    """Play one episode with the policy of a run and film it; no display is needed.
+
+    Args:
+        path: of the run, finished or not (see `load`).
+        output: a `.gif`, or a `.mp4` where imageio-ffmpeg is installed; `None` is `episode.gif` in the run.
+        deterministic: play the mode of the action distribution, not samples.
+        seed: of the episode and its actions, at least 0.
+        max_steps: stop after so many steps, from 1; `None` waits for the episode's end.
+
+    Raises:
+        ConfigError: another format, a negative seed, or `max_steps` below 1.
+        MinutiaeError: MP4 without imageio-ffmpeg.
+        UnsupportedEnvironment: the environment draws no pictures, or what it needs to draw is missing.
+        RunError: no policy is there, or the film cannot be written.
+    """
+    target = Path(path) / "episode.gif" if output is None else Path(output)
+    _check_format(target)
+    if seed < 0:
+        raise ConfigError(f"a seed is a whole number from 0, not {seed}")
+    policy = load(path)
+    (environment_seed,) = environment_seeds(seed, Purpose.EVALUATION_ENVIRONMENTS, 0, 1)
+    actor = _Actor(policy, None if deterministic else stream(seed, Purpose.EVALUATION_ACTIONS))
+    frames, total = render_episode(policy.environment, actor, environment_seed, max_steps)
+    write_atomic(target, encode(frames, target.suffix.lower()))
+    return Film(target, len(frames), total)
+
+
+@dataclass(frozen=True)
+class _Actor:
+    """From one raw flat observation [O] to one action of a pool."""
+
+    policy: TrainedPolicy
+    generator: np.random.Generator | None
+
+    def __call__(self, observation: np.ndarray) -> Any:
+        noise = None if self.generator is None else self.policy.noise(self.generator, (1,))
+        return self.policy.flat_actions(observation[None], noise)[0]
+
+
+def encode(frames: list[np.ndarray], suffix: str) -> bytes:
+    """Pictures `[H, W, 3]` uint8 as one file of the format that `suffix` names, at `FRAMES_PER_SECOND`."""
+    import imageio.v3 as imageio
+
+    if suffix == ".gif":
+        return bytes(
+            imageio.imwrite("<bytes>", frames, extension=suffix, duration=1000 / FRAMES_PER_SECOND, loop=0)
+        )
+    # H.264 halves the resolution of color, so both sides must be even.
+    return bytes(
+        imageio.imwrite("<bytes>", frames, extension=suffix, fps=FRAMES_PER_SECOND, macro_block_size=2)
+    )
+
+
+def _check_format(target: Path) -> None:
+    if target.suffix.lower() not in FORMATS:
+        raise ConfigError(f"a film is a .gif or .mp4 file, and {target} is neither; change its ending")
+    if target.suffix.lower() == ".mp4" and importlib.util.find_spec("imageio_ffmpeg") is None:
+        raise MinutiaeError("an MP4 needs imageio-ffmpeg; run: pip install imageio-ffmpeg, or write a .gif")

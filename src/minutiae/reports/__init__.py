@@ -1,0 +1,1 @@
+"""What people look at: tables and figures from runs and the catalogue. Nothing is trained or measured here."""

@@ -1,0 +1,202 @@
+"""Learning curves with bands over seeds. Reads runs' metrics; trains nothing and judges nothing."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from minutiae.details import CATALOGUE, Config, from_toml, levels_of, to_mapping
+from minutiae.errors import ConfigError, RunError, unknown
+from minutiae.runs import RunDirectory, RunGroup
+from minutiae.runs.atomic import write_atomic
+from minutiae.runs.directory import is_run
+from minutiae.runs.group import is_group
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+FORMATS = (".png", ".svg", ".pdf")
+AXES = {"steps": "environment steps", "iteration": "iteration"}
+POINTS = 100
+"""Most points of a curve: metrics of more iterations are averaged in as many bins of equal width."""
+CONFIDENCE = 0.95
+BAND = f"{CONFIDENCE:.0%} Student t interval of the mean over seeds, at each point by itself"
+
+
+@dataclass(frozen=True)
+class Curve:
+    """What runs of one config say together: `x` `[K]`, `values` `[seeds, K]` and the runs' seeds."""
+
+    config: Config
+    seeds: tuple[int, ...]
+    x: np.ndarray = field(repr=False)
+    values: np.ndarray = field(repr=False)
+
+    @property
+    def mean(self) -> np.ndarray:
+        """Over seeds, `[K]`."""
+        return self.values.mean(axis=0)
+
+    def band(self, confidence: float = CONFIDENCE) -> tuple[np.ndarray, np.ndarray] | None:
+        """Lower and upper end of the interval of the mean, `[K]` each (see `BAND`); `None` for one seed."""
+        count = len(self.values)
+        if count < 2:
+            return None
+        from scipy.stats import t
+
+        error = self.values.std(axis=0, ddof=1) / np.sqrt(count)
+        reach = t.ppf((1 + confidence) / 2, count - 1) * error
+        return self.mean - reach, self.mean + reach
+
+
+def plot(
+    paths: Sequence[str | os.PathLike[str]] | str | os.PathLike[str],
+    output: str | os.PathLike[str] = "learning_curves.png",
+    metric: str = "return_mean",
+    x: str = "steps",
+) -> Path:
+    """Draw the learning curves of runs, one for each config, to a file.
+
+    Args:
+        paths: runs, groups of runs, or folders of these.
+        output: ends in `.png`, `.svg` or `.pdf`.
+        metric: a column of `metrics.parquet`.
+        x: `steps` or `iteration`.
+
+    Returns:
+        The path of the file.
+
+    Raises:
+        ConfigError: an unknown format, axis or metric.
+        RunError: no run with metrics is there, or the file cannot be written.
+    """
+    target = Path(output)
+    if target.suffix.lower() not in FORMATS:
+        raise ConfigError(f"a figure is a .png, .svg or .pdf file, and {target} is none; change its ending")
+    drawn = curves([paths] if isinstance(paths, str | os.PathLike) else paths, metric, x)
+    # The object interface and not pyplot: no window system, no state shared with the caller's own figures.
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8.0, 4.8), layout="constrained")
+    draw(figure.add_subplot(), drawn, metric, x)
+    image = io.BytesIO()
+    figure.savefig(image, format=target.suffix.lower().removeprefix("."), dpi=150)
+    write_atomic(target, image.getvalue())
+    return target
+
+
+def curves(paths: Sequence[str | os.PathLike[str]], metric: str = "return_mean", x: str = "steps") -> list[Curve]:
+    """One curve for each config among the runs at `paths`, in the order in which they appear.
+
+    Arguments and errors as of `plot`.
+    """
+    if x not in AXES:
+        raise ConfigError(unknown("axis", x, AXES))
+    by_config: dict[str, list[tuple[RunDirectory, np.ndarray, np.ndarray]]] = {}
+    for run in _runs(paths):
+        series = _series(run, metric, x)
+        if series is not None:
+            by_config.setdefault(repr(to_mapping(from_toml(run.config_text))), []).append((run, *series))
+    if not by_config:
+        raise RunError(
+            f"no run at {', '.join(str(path) for path in paths)} has measured {metric} yet; train it further"
+        )
+    return [_curve(members) for members in by_config.values()]
+
+
+def draw(axes: Axes, drawn: Sequence[Curve], metric: str, x: str) -> None:
+    """Draw curves into axes: mean and band over seeds, and each seed as a thin line."""
+    several = any(len(curve.seeds) > 1 for curve in drawn)
+    for curve, label in zip(drawn, labels([curve.config for curve in drawn]), strict=True):
+        (line,) = axes.plot(curve.x, curve.mean, label=f"{label} (n = {len(curve.seeds)})", linewidth=1.8)
+        band = curve.band()
+        if band is not None:
+            axes.fill_between(curve.x, *band, color=line.get_color(), alpha=0.2, linewidth=0)
+            axes.plot(curve.x, curve.values.T, color=line.get_color(), alpha=0.25, linewidth=0.6)
+    axes.set_xlabel(AXES[x])
+    axes.set_ylabel(metric)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(alpha=0.25)
+    axes.legend(frameon=False, fontsize="small")
+    _look_at_the_seeds(axes, drawn)
+    if several:
+        axes.set_title(f"mean and {BAND}; n: seeds", fontsize="x-small", loc="left", color="0.35")
+
+
+def _look_at_the_seeds(axes: Axes, drawn: Sequence[Curve]) -> None:
+    """Let the measured values fill the view: the band of two seeds would shrink them to a line."""
+    low = min(float(np.nanmin(curve.values)) for curve in drawn)
+    high = max(float(np.nanmax(curve.values)) for curve in drawn)
+    margin = 0.15 * (high - low or abs(high) or 1.0)
+    axes.set_ylim(low - margin, high + margin)
+
+
+def labels(configs: Sequence[Config]) -> list[str]:
+    """What tells each config from the others: environment, algorithm and the details in which they differ."""
+    levels = [levels_of(config) for config in configs]
+    telling = [
+        name
+        for name in CATALOGUE
+        if name not in ("environment", "algorithm") and len({repr(one[name]) for one in levels}) > 1
+    ]
+    texts = []
+    for config in configs:
+        differing = [f"{name} {CATALOGUE[name].format(getattr(config, name))}" for name in telling]
+        shown = differing[:3] + ([f"and {len(differing) - 3} more"] if len(differing) > 3 else [])
+        texts.append(", ".join([f"{config.algorithm} on {config.environment}", *shown]))
+    return texts
+
+
+def _runs(paths: Sequence[str | os.PathLike[str]]) -> Iterator[RunDirectory]:
+    for path in map(Path, paths):
+        if is_group(path):
+            group = RunGroup.open(path)
+            yield from (group.run(name) for name in group.members if name not in group.missing)
+        elif is_run(path) or not path.is_dir():
+            yield RunDirectory.open(path)
+        else:
+            inside = sorted(entry for entry in path.iterdir() if is_run(entry) or is_group(entry))
+            yield from _runs(inside) if inside else iter([RunDirectory.open(path)])
+
+
+def _series(run: RunDirectory, metric: str, x: str) -> tuple[np.ndarray, np.ndarray] | None:
+    """The run's measured values of a metric with their places on the axis; `None` when there are none."""
+    frame = run.metrics().frame()
+    if not len(frame):
+        return None
+    numbers = [name for name, kind in frame.schema.items() if kind.is_numeric()]
+    if metric not in numbers:
+        raise ConfigError(unknown("metric", metric, numbers))
+    measured = frame.select(x, metric).drop_nulls()
+    if not len(measured):
+        return None
+    return measured[x].to_numpy().astype(float), measured[metric].to_numpy().astype(float)
+
+
+def _curve(members: list[tuple[RunDirectory, Any, Any]]) -> Curve:
+    """Put the runs of one config on common points, over what all of them have measured."""
+    first = max(places[0] for _, places, _ in members)
+    last = min(places[-1] for _, places, _ in members)
+    points = max(1, min(POINTS, *(len(places) for _, places, _ in members)))
+    edges = np.linspace(min(first, last), last, points + 1)
+    centers = (edges[1:] + edges[:-1]) / 2
+    values = np.stack([_binned(places, values, edges, centers) for _, places, values in members])
+    run = members[0][0]
+    return Curve(from_toml(run.config_text), tuple(run.seed for run, _, _ in members), centers, values)
+
+
+def _binned(places: np.ndarray, values: np.ndarray, edges: np.ndarray, centers: np.ndarray) -> np.ndarray:
+    """Mean of the values in each bin `[K]`; bins without any are filled by linear interpolation."""
+    inside = (places >= edges[0]) & (places <= edges[-1])
+    places, values = (places[inside], values[inside]) if inside.any() else (places, values)
+    bins = np.clip(np.searchsorted(edges, places, side="left") - 1, 0, len(centers) - 1)
+    counts = np.bincount(bins, minlength=len(centers))
+    sums = np.bincount(bins, weights=values, minlength=len(centers))
+    filled = counts > 0
+    return np.interp(centers, centers[filled], sums[filled] / counts[filled])
