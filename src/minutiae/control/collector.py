@@ -75,7 +75,9 @@ class Collector:
         integers = policy.distribution.actions_are_integers
         self._observations = np.empty((*shape, size), np.float32)
         self._next_observations = np.empty((*shape, size), np.float32)
-        self._actions = np.empty((*shape, policy.distribution.action_size), np.int32 if integers else np.float32)
+        self._actions = np.empty(
+            (*shape, policy.distribution.action_size), np.int32 if integers else np.float32
+        )
         self._raw_rewards = np.zeros(shape)
         self._terminated = np.empty(shape, bool)
         self._truncated = np.empty(shape, bool)
@@ -121,7 +123,12 @@ class Collector:
         """A batch of the right shapes and types, its contents meaningless."""
         rewards = self._raw_rewards.astype(np.float32)
         return Batch(
-            self._observations, self._next_observations, self._actions, rewards, self._terminated, self._truncated
+            self._observations,
+            self._next_observations,
+            self._actions,
+            rewards,
+            self._terminated,
+            self._truncated,
         )
 
     def collect(self, parameters: Any, iteration: int, alive: Array) -> tuple[Batch, Episodes]:
@@ -148,7 +155,12 @@ class Collector:
             self._advance(t, stored, ended)
         rewards = self._scaled_rewards()
         batch = Batch(
-            self._observations, self._next_observations, self._actions, rewards, self._terminated, self._truncated
+            self._observations,
+            self._next_observations,
+            self._actions,
+            rewards,
+            self._terminated,
+            self._truncated,
         )
         if self._raw is not None and not self._frozen:
             batch = self._update_by_rollout(batch)
@@ -214,7 +226,8 @@ class Collector:
         normalizer.observe_rollout(self._raw[0], normalizer.before_update)
         if normalizer.before_update.any():
             renewed = [
-                np.stack([normalizer.normalize(raw[:, t]) for t in range(self.steps)], axis=1) for raw in self._raw
+                np.stack([normalizer.normalize(raw[:, t]) for t in range(self.steps)], axis=1)
+                for raw in self._raw
             ]
             mine = normalizer.before_update[:, None, None, None]
             batch = batch._replace(

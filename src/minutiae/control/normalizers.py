@@ -77,7 +77,9 @@ class Moments:
         degrees = self.count - estimator.ddof
         # A first sample has no spread of its own; the sample estimator takes its square (torch_utils.py, RunningStat.var).
         alone = (degrees <= 0)[:, None]
-        variance = np.where(alone, np.square(self.mean), self.squares / np.where(degrees > 0, degrees, 1.0)[:, None])
+        variance = np.where(
+            alone, np.square(self.mean), self.squares / np.where(degrees > 0, degrees, 1.0)[:, None]
+        )
         variance = np.where((self.count > 0)[:, None], variance, 1.0)
         return np.sqrt(variance + estimator.inside_epsilon[:, None]) + estimator.outside_epsilon[:, None]
 
@@ -208,7 +210,9 @@ class RewardScaler:
     def scale_frozen(self, rewards: Array) -> Array:
         """As `scale`, with the deviations of this moment and nothing learned: for held-out rollouts. `[P, T, N]`."""
         agents = len(self.enabled)
-        deviation = np.where(self.enabled, self.moments.deviation(self.estimator)[:, 0], 1.0).reshape(agents, 1, 1)
+        deviation = np.where(self.enabled, self.moments.deviation(self.estimator)[:, 0], 1.0).reshape(
+            agents, 1, 1
+        )
         shift = np.where(self.by_rewards, self.moments.mean[:, 0], 0.0).reshape(agents, 1, 1)
         limit = self.limit[..., None]
         return np.clip((rewards - shift) / deviation + shift, -limit, limit).astype(np.float32)

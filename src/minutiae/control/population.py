@@ -109,7 +109,9 @@ class Population:
 
     def __init__(self, configs: Sequence[Config], seeds: Sequence[int], threads: int | None = None) -> None:
         if len({(structure(config), config.steps) for config in configs}) != 1:
-            raise ValueError("agents of one population share structure and steps; group them by `structure(config)`")
+            raise ValueError(
+                "agents of one population share structure and steps; group them by `structure(config)`"
+            )
         self.configs, self.seeds = list(configs), list(seeds)
         first = self.configs[0]
         self.policy, interface = policy_of(first)
@@ -188,7 +190,9 @@ class Population:
         def orders(purpose: Purpose, epochs: int) -> Array:
             if epochs == 0:
                 return np.zeros((len(self.seeds), 0, shape.batch), np.int32)
-            return np.stack([minibatch_order(seed, purpose, iteration, epochs, shape.batch) for seed in self.seeds])
+            return np.stack(
+                [minibatch_order(seed, purpose, iteration, epochs, shape.batch) for seed in self.seeds]
+            )
 
         return Indices(
             policy=orders(Purpose.POLICY_MINIBATCHES, shape.epochs),

@@ -43,7 +43,9 @@ def scheduled(numbers: Mapping[str, Array], iteration: int, iterations: int) -> 
         # learning rate x (1 - i/N): Engstrom et al. 2020, optimization 4; OpenAI Baselines, ppo2.py
         start = linear(constant, 0.0, iteration, iterations)
         end = linear(constant, 0.0, iteration + 1, iterations)
-        result[f"{network}_learning_rate"] = np.where(chosen & (by_iteration | by_gradient_step), start, constant)
+        result[f"{network}_learning_rate"] = np.where(
+            chosen & (by_iteration | by_gradient_step), start, constant
+        )
         result[f"{network}_learning_rate_end"] = np.where(
             chosen & by_gradient_step, end, result[f"{network}_learning_rate"]
         )

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from minutiae.control.compilation import start_jax
-from minutiae.control.learner.program import autopsy
 from minutiae.control.population import AgentReport, Population
 from minutiae.control.progress import Listener, Progress, Status, ignore
 from minutiae.details import Config, from_toml, to_mapping
@@ -129,7 +128,12 @@ class Trainer:
             self._tell(agent, population.iteration, report)
 
     def _tell(
-        self, agent: int, iteration: int, report: AgentReport | None, status: Status = "training", message: str | None = None
+        self,
+        agent: int,
+        iteration: int,
+        report: AgentReport | None,
+        status: Status = "training",
+        message: str | None = None,
     ) -> None:
         config, run = self.configs[agent], self.runs[agent]
         value = report.metrics["return_mean"] if report is not None else None
@@ -177,7 +181,9 @@ class Trainer:
             if run.finished:
                 continue
             config, broken = self.configs[agent], self._broken[agent]
-            save_policy(run.policy_path, flatten(population.acting_arrays(agent)), policy_spec(config, run.seed))
+            save_policy(
+                run.policy_path, flatten(population.acting_arrays(agent)), policy_spec(config, run.seed)
+            )
             returns = self._metrics[agent].column("return_mean") if len(self._metrics[agent]) else []
             summary = {
                 "final_return": final_return(returns),  # type: ignore[arg-type]
@@ -186,7 +192,9 @@ class Trainer:
                 "steps": len(self._metrics[agent]) * config.samples_per_iteration,
             }
             run.finish("finished" if broken is None else "diverged", [broken] if broken else [], summary)
-            self._tell(agent, len(self._metrics[agent]), None, "finished" if broken is None else "diverged", broken)
+            self._tell(
+                agent, len(self._metrics[agent]), None, "finished" if broken is None else "diverged", broken
+            )
 
 
 def policy_spec(config: Config, seed: int) -> dict[str, Any]:

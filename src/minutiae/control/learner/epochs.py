@@ -49,9 +49,7 @@ def run_epochs(
 
     def epoch(progress: Progress, permutation: Any) -> tuple[Progress, Metrics]:
         # Shuffled transitions without replacement: Huang et al. 2022, core detail 6
-        shuffled = jax.tree.map(
-            lambda x: x[permutation].reshape((minibatches, -1, *x.shape[1:])), samples
-        )
+        shuffled = jax.tree.map(lambda x: x[permutation].reshape((minibatches, -1, *x.shape[1:])), samples)
         progress, metrics = jax.lax.scan(step, progress, shuffled)
         return after_epoch(progress, metrics), metrics
 
@@ -152,7 +150,9 @@ def policy_epochs(
 
     start = Progress(vectors.start, state.optimizer, jnp.int32(0), jnp.bool_(False))
     progress, metrics = run_epochs(step, start, samples, permutations, structure.minibatches, after_epoch)
-    return state._replace(parameters=vectors.trees(progress.parameters), optimizer=progress.optimizer), metrics
+    return state._replace(
+        parameters=vectors.trees(progress.parameters), optimizer=progress.optimizer
+    ), metrics
 
 
 def value_epochs(
@@ -175,4 +175,6 @@ def value_epochs(
 
     start = Progress(vectors.start, state.optimizer, jnp.int32(0), jnp.bool_(False))
     progress, metrics = run_epochs(step, start, samples, permutations, structure.minibatches)
-    return state._replace(parameters=vectors.trees(progress.parameters), optimizer=progress.optimizer), metrics
+    return state._replace(
+        parameters=vectors.trees(progress.parameters), optimizer=progress.optimizer
+    ), metrics

@@ -12,8 +12,8 @@ from minutiae.details import CATALOGUE
 from minutiae.objectives.advantages import normalize
 from minutiae.objectives.divergences import kl_k1, kl_k2, kl_k3
 from minutiae.objectives.levels import by_level
-from minutiae.objectives.reductions import mean
 from minutiae.objectives.ratios import clipped_surrogate, ratio
+from minutiae.objectives.reductions import mean
 from minutiae.objectives.values import clipped_value_loss
 
 Numbers = dict[str, Any]
@@ -48,7 +48,10 @@ def policy_terms(
         samples.advantages,
     )
     surrogate = clipped_surrogate(
-        ratio(log_probs, samples.old_log_probs), advantages, numbers["ratio_clipping"], numbers["dual_clipping"]
+        ratio(log_probs, samples.old_log_probs),
+        advantages,
+        numbers["ratio_clipping"],
+        numbers["dual_clipping"],
     )
     old = with_static(samples.old, old_static)
     return PolicyTerms(
@@ -68,7 +71,11 @@ def value_loss(policy: Policy, parameters: Any, samples: Samples, numbers: Numbe
     """Mean value loss over the samples that count (`value_target_terminal_mask`); 0 when none does. Scalar."""
     values = policy.value(parameters, samples.observations)
     losses = clipped_value_loss(
-        values, samples.old_values, samples.targets, numbers["value_clipping_range"], numbers["value_clipping"]
+        values,
+        samples.old_values,
+        samples.targets,
+        numbers["value_clipping_range"],
+        numbers["value_clipping"],
     )
     return mean(losses, samples.value_counts)
 

@@ -16,7 +16,9 @@ from minutiae.objectives.levels import by_level
 Vector = Any
 
 
-def fisher_vector_product(kl: Callable[[Vector], Any], parameters: Vector, vector: Vector, damping: Any) -> Vector:
+def fisher_vector_product(
+    kl: Callable[[Vector], Any], parameters: Vector, vector: Vector, damping: Any
+) -> Vector:
     """(H + damping I) v with H the Hessian of `kl` at `parameters` `[D]`, forward over reverse. `[D]`."""
     return jax.jvp(jax.grad(kl), (parameters,), (vector,))[1] + damping * vector
 
@@ -29,7 +31,9 @@ def conjugate_gradient(
     Steps after the squared residual has fallen below `tolerance` leave x as it is (OpenAI Baselines, `cg.py`).
     """
 
-    def step(carry: tuple[Vector, Vector, Vector, Any], _: None) -> tuple[tuple[Vector, Vector, Vector, Any], None]:
+    def step(
+        carry: tuple[Vector, Vector, Vector, Any], _: None
+    ) -> tuple[tuple[Vector, Vector, Vector, Any], None]:
         x, residual, direction, squared = carry
         image = product(direction)
         curvature = direction @ image

@@ -44,7 +44,9 @@ def initial_state(structure: Structure, parameters: Any, numbers: Numbers) -> Le
 def adapted_kl_coefficient(coefficient: Any, kl: Any, numbers: Numbers) -> Any:
     """Halve beta when KL < target / 1.5, double it when KL > 1.5 target (Schulman et al. 2017, section 4)."""
     target = numbers["kl_penalty_target"]
-    moved = jnp.where(kl < target / 1.5, coefficient / 2.0, jnp.where(kl > target * 1.5, coefficient * 2.0, coefficient))
+    moved = jnp.where(
+        kl < target / 1.5, coefficient / 2.0, jnp.where(kl > target * 1.5, coefficient * 2.0, coefficient)
+    )
     return jnp.where(numbers["kl_penalty"] == KL_ADAPTIVE, moved, coefficient)
 
 

@@ -1,0 +1,172 @@
+"""Populations in worker processes, one a core: starting, listening, watching, trying again. Nothing is trained here.
+
+Trying again is safe because resuming is exact: a worker that was killed for its silence goes on from its checkpoints.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import IO, Any
+
+from minutiae.control.progress import Listener, Progress
+from minutiae.errors import MinutiaeError, RunError
+from minutiae.runs.directory import RunDirectory
+
+RETRIES = 2
+"""How often a worker that died or fell silent is started again."""
+
+SILENCE_SECONDS = 600.0
+"""A worker that reports nothing for so long, and for 20 of its longest pauses so far, is taken for dead."""
+
+SILENCE_PAUSES = 20.0
+
+
+def usable_cores() -> list[int]:
+    """The cores this process may use, in order."""
+    if hasattr(os, "sched_getaffinity"):
+        return sorted(os.sched_getaffinity(0))
+    return list(range(os.cpu_count() or 1))
+
+
+@dataclass
+class Worker:
+    """One started process and what was heard of it."""
+
+    chunk: int
+    core: int
+    process: subprocess.Popen[str]
+    stderr: IO[bytes]
+    heard: float = field(default_factory=time.monotonic)
+    longest_pause: float = 0.0
+    error: str | None = None
+
+    def listen(self) -> None:
+        """Note that something was heard now."""
+        now = time.monotonic()
+        self.longest_pause = max(self.longest_pause, now - self.heard)
+        self.heard = now
+
+    @property
+    def silent_too_long(self) -> bool:
+        """Whether the process is to be taken for dead."""
+        return time.monotonic() - self.heard > max(SILENCE_SECONDS, SILENCE_PAUSES * self.longest_pause)
+
+    def last_words(self) -> str:
+        """The end of what it wrote to standard error, on one line."""
+        self.stderr.seek(0)
+        lines = self.stderr.read().decode(errors="replace").strip().splitlines()
+        return lines[-1].strip() if lines else "it said nothing"
+
+
+class Workers:
+    """Trains `chunks`, each one population, with at most `count` processes at a time.
+
+    Args:
+        chunks: runs that are trained together, in their order.
+        count: worker processes at a time.
+        sinks: names of sinks beyond TensorBoard.
+        listener: told of every iteration of every run, in this process.
+    """
+
+    def __init__(
+        self, chunks: Sequence[Sequence[RunDirectory]], count: int, sinks: Sequence[str], listener: Listener
+    ) -> None:
+        self._chunks, self._sinks, self._listener = chunks, sinks, listener
+        cores = usable_cores()
+        self._free_cores = [cores[slot % len(cores)] for slot in range(min(count, len(chunks)))]
+        self._waiting = list(range(len(chunks)))
+        self._tries = [0] * len(chunks)
+        self._lines: queue.Queue[tuple[Worker, str | None]] = queue.Queue()
+        self._running: list[Worker] = []
+
+    def train(self) -> None:
+        """Train every chunk to its end.
+
+        Raises:
+            MinutiaeError: a worker met an error that the user can mend; its text.
+            RunError: a worker died or fell silent more than `RETRIES` times.
+        """
+        try:
+            while self._waiting or self._running:
+                while self._waiting and self._free_cores:
+                    self._start(self._waiting.pop(0), self._free_cores.pop(0))
+                self._hear()
+        finally:
+            for worker in self._running:
+                worker.process.kill()
+                worker.process.wait()
+
+    def _start(self, chunk: int, core: int) -> None:
+        command = [sys.executable, "-m", "minutiae.control.worker", "--core", str(core)]
+        for sink in self._sinks:
+            command += ["--sink", sink]
+        command += [str(run.path) for run in self._chunks[chunk]]
+        stderr = tempfile.TemporaryFile()
+        # One thread per library: a worker has one core, and more threads would only fight over it.
+        limits = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            text=True,
+            env={**os.environ, **limits},
+        )
+        worker = Worker(chunk, core, process, stderr)
+        self._running.append(worker)
+        threading.Thread(target=self._read, args=(worker,), daemon=True).start()
+
+    def _read(self, worker: Worker) -> None:
+        assert worker.process.stdout is not None
+        for line in worker.process.stdout:
+            self._lines.put((worker, line))
+        self._lines.put((worker, None))
+
+    def _hear(self) -> None:
+        try:
+            worker, line = self._lines.get(timeout=1.0)
+        except queue.Empty:
+            for worker in list(self._running):
+                if worker.silent_too_long:
+                    worker.error = f"reported nothing for {time.monotonic() - worker.heard:.0f} s"
+                    worker.process.kill()  # its pipe closes, and `_ended` takes over
+                    worker.listen()
+            return
+        if line is None:
+            self._ended(worker)
+            return
+        worker.listen()
+        message: dict[str, Any] = json.loads(line)
+        if "error" in message:
+            raise MinutiaeError(message["error"])
+        self._listener(Progress.from_json(message["progress"]))
+
+    def _ended(self, worker: Worker) -> None:
+        code = worker.process.wait()
+        self._running.remove(worker)
+        self._free_cores.append(worker.core)
+        try:
+            if code == 0:
+                return
+            reason = worker.error or f"ended with exit code {code} ({worker.last_words()})"
+        finally:
+            worker.stderr.close()
+        runs = self._chunks[worker.chunk]
+        self._tries[worker.chunk] += 1
+        if self._tries[worker.chunk] > RETRIES:
+            raise RunError(
+                f"the worker of {runs[0].path} {reason}, {RETRIES + 1} times; what was saved is kept: mend the cause "
+                "and resume it"
+            )
+        self._waiting.append(worker.chunk)
+        for run in runs:
+            self._listener(Progress(run.name, run.path, 0, 0, 0, 0, None, "retrying", f"the worker {reason}"))
