@@ -83,7 +83,9 @@ def _dispatch(words: list[str]) -> int:
         raise MinutiaeError(unknown(kind, name, COMMANDS, "run: minutiae --help"))
     from minutiae.cli.parsing import run
 
-    return run(importlib.import_module(COMMANDS[name].module).app, rest)
+    module = importlib.import_module(COMMANDS[name].module)
+    prepare = getattr(module, "prepare", list)
+    return run(module.app, prepare(rest))
 
 
 def _complain(text: str) -> None:

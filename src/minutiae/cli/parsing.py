@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from difflib import SequenceMatcher
 
 import cyclopts
 from cyclopts.exceptions import (
@@ -54,8 +55,9 @@ def option_names(app: cyclopts.App) -> list[str]:
 
 
 def unknown_option(given: str, allowed: Iterable[str]) -> str:
-    """One sentence for an option that does not exist."""
-    return unknown("option", given, allowed, most=8)
+    """One sentence for an option that does not exist, with those that are spelled most like it."""
+    nearest_first = sorted(allowed, key=lambda known: -SequenceMatcher(None, known, given).ratio())
+    return unknown("option", given, nearest_first, most=5)
 
 
 def _sentence(app: cyclopts.App, error: cyclopts.CycloptsError) -> str:

@@ -135,11 +135,7 @@ def _row(detail: Detail, configs: dict[str, Config], only_preset: str | None) ->
     if detail.name == "environment":
         return detail.name, detail.kind, "", ""
     default = _level(detail, configs["ppo"])
-    others = [
-        text
-        for text in _per_preset(detail, configs)
-        if not text.endswith((f": {default}", ")"))
-    ]
+    others = [text for text in _per_preset(detail, configs) if not text.endswith((f": {default}", ")"))]
     return detail.name, detail.kind, default, ", ".join(others)
 
 

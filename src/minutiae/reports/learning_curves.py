@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from minutiae.details import CATALOGUE, Config, from_toml, levels_of, to_mapping
+from minutiae.control.run import Run, open_runs
+from minutiae.details import CATALOGUE, Config, levels_of
 from minutiae.errors import ConfigError, RunError, unknown
-from minutiae.runs import RunDirectory, RunGroup
 from minutiae.runs.atomic import write_atomic
-from minutiae.runs.directory import is_run
-from minutiae.runs.group import is_group
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -98,11 +96,11 @@ def curves(paths: Sequence[str | os.PathLike[str]], metric: str = "return_mean",
     """
     if x not in AXES:
         raise ConfigError(unknown("axis", x, AXES))
-    by_config: dict[str, list[tuple[RunDirectory, np.ndarray, np.ndarray]]] = {}
-    for run in _runs(paths):
+    by_config: dict[str, list[tuple[Run, np.ndarray, np.ndarray]]] = {}
+    for run in (run for path in paths for run in open_runs(path)):
         series = _series(run, metric, x)
         if series is not None:
-            by_config.setdefault(repr(to_mapping(from_toml(run.config_text))), []).append((run, *series))
+            by_config.setdefault(repr(run.config), []).append((run, *series))
     if not by_config:
         raise RunError(
             f"no run at {', '.join(str(path) for path in paths)} has measured {metric} yet; train it further"
@@ -153,21 +151,9 @@ def labels(configs: Sequence[Config]) -> list[str]:
     return texts
 
 
-def _runs(paths: Sequence[str | os.PathLike[str]]) -> Iterator[RunDirectory]:
-    for path in map(Path, paths):
-        if is_group(path):
-            group = RunGroup.open(path)
-            yield from (group.run(name) for name in group.members if name not in group.missing)
-        elif is_run(path) or not path.is_dir():
-            yield RunDirectory.open(path)
-        else:
-            inside = sorted(entry for entry in path.iterdir() if is_run(entry) or is_group(entry))
-            yield from _runs(inside) if inside else iter([RunDirectory.open(path)])
-
-
-def _series(run: RunDirectory, metric: str, x: str) -> tuple[np.ndarray, np.ndarray] | None:
+def _series(run: Run, metric: str, x: str) -> tuple[np.ndarray, np.ndarray] | None:
     """The run's measured values of a metric with their places on the axis; `None` when there are none."""
-    frame = run.metrics().frame()
+    frame = run.metrics()
     if not len(frame):
         return None
     numbers = [name for name, kind in frame.schema.items() if kind.is_numeric()]
@@ -179,7 +165,7 @@ def _series(run: RunDirectory, metric: str, x: str) -> tuple[np.ndarray, np.ndar
     return measured[x].to_numpy().astype(float), measured[metric].to_numpy().astype(float)
 
 
-def _curve(members: list[tuple[RunDirectory, Any, Any]]) -> Curve:
+def _curve(members: list[tuple[Run, np.ndarray, np.ndarray]]) -> Curve:
     """Put the runs of one config on common points, over what all of them have measured."""
     first = max(places[0] for _, places, _ in members)
     last = min(places[-1] for _, places, _ in members)
@@ -187,8 +173,7 @@ def _curve(members: list[tuple[RunDirectory, Any, Any]]) -> Curve:
     edges = np.linspace(min(first, last), last, points + 1)
     centers = (edges[1:] + edges[:-1]) / 2
     values = np.stack([_binned(places, values, edges, centers) for _, places, values in members])
-    run = members[0][0]
-    return Curve(from_toml(run.config_text), tuple(run.seed for run, _, _ in members), centers, values)
+    return Curve(members[0][0].config, tuple(run.seed for run, _, _ in members), centers, values)
 
 
 def _binned(places: np.ndarray, values: np.ndarray, edges: np.ndarray, centers: np.ndarray) -> np.ndarray:

@@ -1,0 +1,209 @@
+"""`minutiae train`: preset, environment and any detail as an option. The training itself is `minutiae.train`."""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from collections.abc import Mapping, Sequence
+from itertools import zip_longest
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from minutiae.cli.parsing import make_app, option_names, unknown_option
+from minutiae.details import CATALOGUE, Config, from_mapping, preset_names, to_toml
+from minutiae.details import preset as preset_config
+from minutiae.details.levels import Flag
+from minutiae.errors import ConfigError, MinutiaeError
+from minutiae.runs.atomic import read_bytes
+
+MOST_USED = (
+    "steps",
+    "environments",
+    "rollout_length",
+    "learning_rate",
+    "discount",
+    "gae_lambda",
+    "ratio_clipping",
+    "value_clipping",
+    "entropy_coefficient",
+    "reward_scaling",
+    "observation_normalization",
+    "truncation_bootstrap",
+    "policy_hidden_sizes",
+    "value_hidden_sizes",
+    "epochs",
+    "minibatches",
+    "max_kl",
+)
+"""Details that the help page shows; every other one is an option as well."""
+
+
+def _epilogue() -> str:
+    rows = [(f"--{name.replace('_', '-')}", CATALOGUE[name].levels.describe()) for name in MOST_USED]
+    width = max(len(option) for option, _ in rows)
+    lines = [f"  {option:<{width}}  {text}" for option, text in rows]
+    return "\n".join(
+        [
+            "Details most often changed:",
+            *lines,
+            "",
+            f"All {len(CATALOGUE)} details are options, with dashes or underscores: minutiae details",
+        ]
+    )
+
+
+app = make_app(
+    "train",
+    f"Train PRESET ({', '.join(preset_names())}) on ENVIRONMENT (an id of EnvPool or Gymnasium, or "
+    "package.module:factory). Interrupting is safe: minutiae resume goes on.",
+    _epilogue(),
+)
+
+_Switch = Annotated[bool, Parameter(negative="")]
+
+
+@app.default
+def train(
+    preset: str | None = None,
+    environment: str | None = None,
+    /,
+    *,
+    seed: int | None = None,
+    seeds: int = 1,
+    flavour: str | None = None,
+    name: str | None = None,
+    out: Path = Path("runs"),
+    workers: int | None = None,
+    sink: Annotated[tuple[str, ...], Parameter(negative="")] = (),
+    config: Path | None = None,
+    show_config: _Switch = False,
+    **details: Annotated[str, Parameter(show=False)],
+) -> int:
+    """
+    Parameters
+    ----------
+    preset
+        Where the details start from.
+    environment
+        What to train on, as in Hopper-v5.
+    seed
+        The first seed; left out: 0, or the one in the config file.
+    seeds
+        How many agents, with seeds that follow the first.
+    flavour
+        paper-artifact or paper-text: the published study's own settings for its tasks.
+    name
+        Of the run's folder; left out: preset and environment.
+    out
+        The folder of runs.
+    workers
+        Worker processes for several agents; left out: one for each core.
+    sink
+        wandb or mlflow, beside TensorBoard; may be given twice.
+    config
+        A TOML file instead of preset and environment, such as --show-config prints or a run holds.
+    show_config
+        Print the complete effective config and train nothing.
+    """
+    levels = parse_levels(details)
+    if config is not None:
+        if preset is not None or flavour is not None:
+            raise ConfigError("--config replaces preset, environment and flavour; give one or the other")
+        chosen, stored_seed = read_config(config)
+        chosen = chosen.replace(**levels)
+        arguments: dict[str, Any] = {"preset_or_config": chosen}
+    else:
+        if environment is not None and "environment" in levels:
+            raise ConfigError("the environment is given twice; leave out --environment")
+        environment = levels.pop("environment", environment)
+        if preset is None or environment is None:
+            missing = "PRESET and ENVIRONMENT" if preset is None else "ENVIRONMENT"
+            raise ConfigError(f"{missing} missing, as in: minutiae train ppo Hopper-v5")
+        chosen, stored_seed = preset_config(preset, environment, flavour, **levels), 0
+        arguments = {"preset_or_config": preset, "environment": environment, "flavour": flavour, **levels}
+    if show_config:
+        sys.stdout.write(to_toml(chosen))
+        return 0
+    from minutiae.cli.training import show
+    from minutiae.control.training import train as train_runs
+
+    first = stored_seed if seed is None else seed
+    return show(
+        lambda listener: train_runs(
+            **arguments,
+            seed=first,
+            seeds=seeds,
+            name=name,
+            out=out,
+            workers=workers,
+            sinks=sink,
+            listener=listener,
+        ),
+        seeds,
+    )
+
+
+def prepare(words: Sequence[str]) -> list[str]:
+    """Let a flag stand alone: `--separate-optimizers` means `--separate-optimizers on`.
+
+    Raises:
+        MinutiaeError: another detail stands alone, or an option that does not exist.
+    """
+    prepared = []
+    for word, following in zip_longest(words, words[1:]):
+        name = word.removeprefix("--").replace("-", "_")
+        alone = following is None or following.startswith("--")
+        if word.startswith("--") and "=" not in word and alone and f"--{name.replace('_', '-')}" not in _own():
+            entry = CATALOGUE.get(name)
+            if entry is None:
+                raise MinutiaeError(unknown_option(word, _all_options()))
+            if not isinstance(entry.levels, Flag):
+                raise MinutiaeError(f"{word} needs a level; allowed: {entry.levels.describe()}")
+            word = f"{word}=on"
+        prepared.append(word)
+    return prepared
+
+
+def parse_levels(details: Mapping[str, str]) -> dict[str, Any]:
+    """Levels by the details' own names, from options as they were typed.
+
+    Raises:
+        MinutiaeError: an option that does not exist, or that is given twice.
+        ConfigError: a level that its detail does not have.
+    """
+    levels: dict[str, Any] = {}
+    for option, text in details.items():
+        name = option.replace("-", "_")
+        if name not in CATALOGUE:
+            raise MinutiaeError(unknown_option(f"--{option}", _all_options()))
+        if name in levels:
+            raise MinutiaeError(f"--{option} is given twice")
+        levels[name] = CATALOGUE[name].parse(text)
+    return levels
+
+
+def read_config(path: Path) -> tuple[Config, int]:
+    """Config and seed in a file: what `--show-config` prints, or the `config.toml` of a run.
+
+    Raises:
+        MinutiaeError: the file cannot be read, is no TOML, or holds no config.
+    """
+    if path.is_dir():
+        path = path / "config.toml"
+    try:
+        document = tomllib.loads(read_bytes(path).decode())
+    except ValueError as error:  # TOML, or its encoding
+        raise ConfigError(f"{path} is not valid TOML: {' '.join(str(error).split())}") from error
+    if isinstance(document.get("config"), dict):  # of a run
+        return from_mapping(document["config"]), int(document.get("seed", 0))
+    return from_mapping(document), 0
+
+
+def _own() -> list[str]:
+    return [*option_names(app), "--help"]
+
+
+def _all_options() -> list[str]:
+    return [*option_names(app), *(f"--{name.replace('_', '-')}" for name in CATALOGUE)]

@@ -1,0 +1,63 @@
+"""What `train` and `resume` share: showing the training, surviving Ctrl-C, saying how it ended. Nothing trains here."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from minutiae.cli.display import make_display
+from minutiae.cli.main import INTERRUPTED
+from minutiae.control.progress import Listener
+from minutiae.runs.group import is_group
+
+if TYPE_CHECKING:
+    from minutiae.control.training import Run
+
+DIVERGED = 1
+"""Exit code when a run met numbers that are not finite."""
+
+_MOST_LINES = 20
+
+
+def show(action: Callable[[Listener], Sequence[Run]], expected: int, path: Path | None = None) -> int:
+    """Train by `action` and show it; returns the exit code.
+
+    Args:
+        action: trains, given a listener.
+        expected: how many runs it will train.
+        path: what to resume after Ctrl-C, where that is known before training begins.
+    """
+    display = make_display(expected)
+    try:
+        with display:
+            runs = action(display)
+    except KeyboardInterrupt:
+        heard = next(iter(display.board.runs), None)
+        if path is None and heard is not None:
+            path = heard.parent if is_group(heard.parent) else heard
+        again = "start it again" if path is None else f"go on with: minutiae resume {path}"
+        sys.stderr.write(f"minutiae: interrupted; {again}\n")
+        return INTERRUPTED
+    for line in _ending(runs):
+        sys.stdout.write(line + "\n")
+    return DIVERGED if any(run.status == "diverged" for run in runs) else 0
+
+
+def _ending(runs: Sequence[Run]) -> list[str]:
+    lines = [_outcome(run) for run in runs[:_MOST_LINES]]
+    if len(runs) > _MOST_LINES:
+        lines.append(f"and {len(runs) - _MOST_LINES} more")
+    path = runs[0].path if len(runs) == 1 else runs[0].path.parent
+    return [*lines, f"next: minutiae evaluate {path}, minutiae plot {path}"]
+
+
+def _outcome(run: Run) -> str:
+    result = run.result or {}
+    value, rule = result.get("final_return"), result.get("final_return_rule", "")
+    if run.status == "diverged":
+        return f"{run.path}: diverged: {'; '.join(result.get('reasons', []))}"
+    if value is None:
+        return f"{run.path}: {run.status}, no episode ended"
+    return f"{run.path}: {run.status}, final return {value:,.1f} ({rule})"
