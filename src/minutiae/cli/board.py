@@ -36,6 +36,8 @@ class Board:
             # What a resumed run had done before must not count as speed.
             first = progress.steps - progress.steps // progress.iteration
             self._trained_before.setdefault(progress.path, first)
+        if progress.status != "training":
+            return  # the last report follows the writing of results, which is no training
         self._window.append((self._clock(), self.trained))
         while self._window[-1][0] - self._window[0][0] > WINDOW_SECONDS:
             self._window.popleft()

@@ -158,10 +158,14 @@ def picture(board: Board, height: int) -> RenderableType:
 
     if not board.runs:
         return Text("starting: the first iteration waits for the compiler")
-    bar = Table.grid(padding=(0, 2))
+    bar = Table.grid(padding=(0, 2), expand=True)
+    bar.add_column(no_wrap=True)
+    bar.add_column(ratio=1)
+    for _ in range(5):
+        bar.add_column(no_wrap=True)
     bar.add_row(
         next(iter(board.runs.values())).run if board.expected == 1 else f"{board.expected} runs",
-        ProgressBar(total=1.0, completed=board.fraction, width=30),
+        ProgressBar(total=1.0, completed=board.fraction),
         f"{board.fraction:4.0%}",
         *measures(board),
     )

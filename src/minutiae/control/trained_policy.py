@@ -10,6 +10,7 @@ import numpy as np
 
 from minutiae.control.acting import normalized, policy_of
 from minutiae.control.environments.native import native_spaces
+from minutiae.control.learner.structure import LearnerState
 from minutiae.control.normalizers import ObservationNormalizer
 from minutiae.control.seeding import Purpose, stream
 from minutiae.details import Config, from_mapping, from_toml
@@ -116,7 +117,7 @@ def _from_checkpoint(run: RunDirectory, config: Config) -> dict[str, Any]:
             f"run: minutiae resume {run.path}"
         )
     tree = unflatten(checkpoint.arrays)
-    policy = tree["learner"]["parameters"]["policy"]
+    policy = LearnerState(*tree["learner"]).parameters["policy"]
     normalizer = ObservationNormalizer([config], tree["observations"]["mean"].shape[-1])
     normalizer.restore(0, tree["observations"])
     return {"policy": policy, "normalizer": normalizer.agent(0)}

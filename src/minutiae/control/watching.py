@@ -82,13 +82,9 @@ def encode(frames: list[np.ndarray], suffix: str) -> bytes:
     import imageio.v3 as imageio
 
     if suffix == ".gif":
-        return bytes(
-            imageio.imwrite("<bytes>", frames, extension=suffix, duration=1000 / FRAMES_PER_SECOND, loop=0)
-        )
+        return bytes(imageio.imwrite("<bytes>", frames, extension=suffix, duration=1000 / FRAMES_PER_SECOND, loop=0))
     # H.264 halves the resolution of color, so both sides must be even.
-    return bytes(
-        imageio.imwrite("<bytes>", frames, extension=suffix, fps=FRAMES_PER_SECOND, macro_block_size=2)
-    )
+    return bytes(imageio.imwrite("<bytes>", frames, extension=suffix, fps=FRAMES_PER_SECOND, macro_block_size=2))
 
 
 def _check_format(target: Path) -> None:

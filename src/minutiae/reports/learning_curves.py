@@ -97,7 +97,7 @@ def curves(paths: Sequence[str | os.PathLike[str]], metric: str = "return_mean",
     if x not in AXES:
         raise ConfigError(unknown("axis", x, AXES))
     by_config: dict[str, list[tuple[Run, np.ndarray, np.ndarray]]] = {}
-    for run in (run for path in paths for run in open_runs(path)):
+    for run in (run for path in paths for run in open_runs(Path(path))):
         series = _series(run, metric, x)
         if series is not None:
             by_config.setdefault(repr(run.config), []).append((run, *series))
