@@ -1,0 +1,151 @@
+"""The door of the command line: cheap to open, one line for every error, and the right exit code."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import warnings
+
+import pytest
+
+from minutiae import __all__ as exported
+from minutiae import __version__
+from minutiae.cli import main as door
+from minutiae.cli.main import COMMANDS, main
+from minutiae.errors import RunError
+
+HEAVY = {"jax", "jaxlib", "numpy", "polars", "gymnasium", "envpool", "matplotlib", "scipy", "optax"}
+
+
+def python(code: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import minutiae",
+        "import minutiae; minutiae.MinutiaeError",
+        "import minutiae; minutiae.preset('ppo', 'Hopper-v5')",
+        "from minutiae.cli.main import main; main(['--help'])",
+        "from minutiae.cli.main import main; main(['--version'])",
+        "from minutiae.cli.main import main; main(['details', 'value_clipping', '--code'])",
+    ],
+)
+def test_nothing_heavy_is_imported(statement: str) -> None:
+    result = python(f"import sys; {statement}; sys.exit(repr(sorted({HEAVY!r} & set(sys.modules))))")
+    assert result.stderr.strip() == "[]"
+
+
+def test_public_names() -> None:
+    import minutiae
+
+    for name in exported:
+        assert getattr(minutiae, name) is not None
+    assert set(exported) <= set(dir(minutiae))
+    with pytest.raises(AttributeError, match="module 'minutiae' has no attribute 'trian'"):
+        _ = minutiae.trian
+
+
+def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    for words in ([], ["--help"], ["-h"], ["help"]):
+        assert main(words) == 0
+        text = capsys.readouterr().out
+        for name, command in COMMANDS.items():
+            assert f"  {name:<10}{command.summary}\n" in text
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_a_help_page(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([name, "--help"]) == 0
+    assert f"minutiae {name}" in capsys.readouterr().out
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"minutiae {__version__}\n"
+
+
+def test_module_can_be_run() -> None:
+    result = subprocess.run(
+        [sys.executable, "-m", "minutiae", "--version"], capture_output=True, text=True, check=False
+    )
+    assert (result.returncode, result.stdout) == (0, f"minutiae {__version__}\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (
+            "trian",
+            "unknown command 'trian'; did you mean 'train'? allowed: train, resume, evaluate, watch, plot, "
+            "details, presets; run: minutiae --help",
+        ),
+        (
+            "plot runs/a --outptu b.png",
+            "unknown option '--outptu'; did you mean '--output'? allowed: --output, --metric, --x; "
+            "run: minutiae plot --help",
+        ),
+        ("plot", "RUNS is missing; run: minutiae plot --help"),
+        ("evaluate", "RUN is missing; run: minutiae evaluate --help"),
+        ("evaluate a b", "unexpected 'b'; run: minutiae evaluate --help"),
+        ("evaluate a --seed", "--seed needs a value; run: minutiae evaluate --help"),
+        (
+            "evaluate a --episodes ten",
+            "--episodes is 'ten', which is not a whole number; run: minutiae evaluate --help",
+        ),
+        ("watch a --seed 1 --seed 2", "--seed is given twice; run: minutiae watch --help"),
+        ("evaluate nowhere/at/all", "no run at nowhere/at/all; check the path"),
+        ("resume nowhere/at/all", "no run at nowhere/at/all; check the path"),
+        ("details --code", "--code needs the name of a detail, as in: minutiae details value_clipping --code"),
+        ("presets pro", "unknown preset 'pro'; did you mean 'ppo'? allowed: ppo, ppo-m, ppo-noclip, trpo, trpo+"),
+    ],
+)
+def test_errors_are_one_line(words: str, text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words.split()) == 2
+    captured = capsys.readouterr()
+    assert captured.err == f"minutiae: {text}\n"
+    assert captured.out == ""
+
+
+def test_error_of_many_lines_becomes_one(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(words: list[str]) -> int:
+        raise RunError("one\n  two\nthree")
+
+    monkeypatch.setattr(door, "_dispatch", fail)
+    assert main([]) == 2
+    assert capsys.readouterr().err == "minutiae: one two three\n"
+
+
+def test_interrupt(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(words: list[str]) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(door, "_dispatch", interrupt)
+    assert main([]) == 130
+    assert capsys.readouterr().err == "minutiae: interrupted\n"
+
+
+def test_warnings_are_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = []
+
+    def warn(words: list[str]) -> int:
+        shown.append(warnings.formatwarning("two\nlines", UserWarning, "file.py", 1))
+        return 0
+
+    before = warnings.formatwarning
+    monkeypatch.setattr(door, "_dispatch", warn)
+    assert main([]) == 0
+    assert shown == ["minutiae: warning: two lines\n"]
+    assert warnings.formatwarning is before
+
+
+def test_reader_that_leaves_is_no_error() -> None:
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "wb") as pipe:
+        result = subprocess.run(
+            [sys.executable, "-m", "minutiae", "details"], stdout=pipe, stderr=subprocess.PIPE, check=False
+        )
+    assert (result.returncode, result.stderr) == (141, b"")

@@ -1,0 +1,223 @@
+"""`minutiae train` and `resume`: every detail is an option, nothing wrong trains, and Ctrl-C tells how to go on."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import minutiae
+from minutiae.cli.main import main
+from minutiae.cli.train import MOST_USED, parse_levels, prepare, read_config
+from minutiae.control import training
+from minutiae.control.progress import Progress
+from minutiae.details import CATALOGUE, Config, from_toml, preset, to_toml
+from minutiae.errors import ConfigError, MinutiaeError
+from saved_runs import save_run
+
+TINY = ("--environments", "2", "--rollout-length", "16", "--minibatches", "2", "--epochs", "1")
+
+
+@pytest.mark.parametrize("dashes", [True, False])
+def test_every_detail_is_an_option(dashes: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["train", "ppo"]
+    for name, detail in CATALOGUE.items():
+        option = name.replace("_", "-") if dashes else name
+        level = "Hopper-v5" if name == "environment" else detail.format(detail.default)
+        words.append(f"--{option}={level}")
+    assert main([*words, "--show-config"]) == 0
+    assert capsys.readouterr().out == to_toml(preset("ppo", "Hopper-v5"))
+
+
+def test_shown_config_is_accepted_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["train", "trpo", "Hopper-v5", "--value-clipping", "max", "--max_kl=0.05", "--separate-optimizers"]
+    assert main([*words[:-1], "--show-config"]) == 0
+    shown = capsys.readouterr().out
+    assert from_toml(shown) == preset("trpo", "Hopper-v5", value_clipping="max", max_kl=0.05)
+    (tmp_path / "config.toml").write_text(shown)
+    assert main(["train", "--config", str(tmp_path / "config.toml"), "--show-config"]) == 0
+    assert capsys.readouterr().out == shown
+    assert main(["train", "--config", str(tmp_path / "config.toml"), "--max-kl", "0.1", "--show-config"]) == 0
+    assert from_toml(capsys.readouterr().out).max_kl == 0.1
+
+
+def test_config_of_a_run_brings_its_seed(tmp_path: Path) -> None:
+    config = Config(environment="CartPole-v1", steps=4096)
+    run = save_run(tmp_path / "run", config, seed=7)
+    assert read_config(run.path / "config.toml") == (config, 7)
+    assert read_config(run.path) == (config, 7)
+
+
+def test_flags_may_stand_alone() -> None:
+    assert prepare(["ppo", "Hopper-v5", "--separate-optimizers", "--seed", "3"]) == [
+        "ppo",
+        "Hopper-v5",
+        "--separate-optimizers=on",
+        "--seed",
+        "3",
+    ]
+    assert prepare(["ppo", "--entropy-coefficient", "-0.01", "--show-config"]) == [
+        "ppo",
+        "--entropy-coefficient",
+        "-0.01",
+        "--show-config",
+    ]
+
+
+def test_help_page_shows_details_that_exist(capsys: pytest.CaptureFixture[str]) -> None:
+    assert set(MOST_USED) <= set(CATALOGUE)
+    assert main(["train", "--help"]) == 0
+    text = capsys.readouterr().out
+    for name in MOST_USED:
+        assert f"--{name.replace('_', '-')} " in text
+    assert f"All {len(CATALOGUE)} details are options, with dashes or underscores: minutiae details" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ("", "PRESET and ENVIRONMENT missing, as in: minutiae train ppo Hopper-v5"),
+        ("ppo", "ENVIRONMENT missing, as in: minutiae train ppo Hopper-v5"),
+        ("pro Hopper-v5", "unknown preset 'pro'; did you mean 'ppo'?"),
+        ("ppo Hoper-v5", "unknown environment 'Hoper-v5'; did you mean 'Hopper-v5'?"),
+        ("ppo Hopper-v5 --value-cliping max", "unknown option '--value-cliping'; did you mean '--value-clipping'?"),
+        ("ppo Hopper-v5 --value-cliping", "unknown option '--value-cliping'; did you mean '--value-clipping'?"),
+        ("ppo Hopper-v5 --worker 2", "unknown option '--worker'; did you mean '--workers'?"),
+        ("ppo Hopper-v5 --value-clipping maxx", "unknown level of value_clipping 'maxx'; did you mean 'max'?"),
+        ("ppo Hopper-v5 --discount 2", "discount = 2.0 is out of range; allowed: a number at least 0 and at most 1"),
+        ("ppo Hopper-v5 --learning-rate", "--learning-rate needs a level; allowed: a number above 0"),
+        ("ppo Hopper-v5 --discount 1 --discount=0", "--discount is given twice"),
+        ("ppo Hopper-v5 --gae-lambda 1 --gae_lambda 0", "--gae_lambda is given twice"),
+        ("ppo Hopper-v5 --environment Ant-v5", "the environment is given twice; leave out --environment"),
+        ("ppo Hopper-v5 --config file.toml", "--config replaces preset, environment and flavour"),
+        ("--config nowhere.toml", "nowhere.toml does not exist; check the path"),
+        ("ppo Hopper-v5 --minibatches 3", "3 minibatches"),
+        ("ppo Hopper-v5 --steps 10", "steps = 10 is less than one iteration"),
+        ("ppo Hopper-v5 --seed -1", "a seed is a whole number of at least 0, not -1"),
+        ("ppo Hopper-v5 --seeds 0", "seeds is 0; it counts agents and must be at least 1"),
+        ("ppo Hopper-v5 --flavour paper", "unknown flavour 'paper'; "),
+        ("ppo Ant-v5 --flavour paper-text", "flavour 'paper-text' has no values for 'Ant-v5'; it has them for"),
+    ],
+)
+def test_wrong_words_train_nothing(
+    words: str,
+    text: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["train", *words.split()]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("minutiae: ")
+    assert error.count("\n") == 1
+    assert text in error
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("environment = ", "is not valid TOML"),
+        ("environment = 'Hopper-v5'\nvalue_cliping = 'max'", "unknown detail 'value_cliping'"),
+        ("[config]\nenvironment = 'Hopper-v5'\ndiscount = 2", "discount = 2 is out of range"),
+    ],
+)
+def test_damaged_config_files(tmp_path: Path, text: str, error: str) -> None:
+    (tmp_path / "file.toml").write_text(text)
+    with pytest.raises(ConfigError, match=error):
+        read_config(tmp_path / "file.toml")
+
+
+def test_levels_are_parsed_by_the_catalogue() -> None:
+    assert parse_levels({"value-clipping": "off", "policy_hidden_sizes": "32,16", "steps": "1e5"}) == {
+        "value_clipping": None,
+        "policy_hidden_sizes": (32, 16),
+        "steps": 100_000,
+    }
+    with pytest.raises(MinutiaeError, match="unknown option '--stesp'; did you mean '--steps'"):
+        parse_levels({"stesp": "1"})
+
+
+def test_train_evaluate_plot_watch(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = ("--out", str(tmp_path))
+    assert main(["train", "ppo", "CartPole-v1", "--steps", "128", *TINY, *out]) == 0
+    text = capsys.readouterr().out
+    path = tmp_path / "ppo-CartPole-v1"
+    assert "ppo-CartPole-v1  100%  128 of 128 steps" in text
+    assert f"{path}: finished, final return " in text
+    assert f"next: minutiae evaluate {path}, minutiae plot {path}\n" in text
+    assert minutiae.open_run(path).metrics()["steps"].to_list() == [32, 64, 96, 128]
+    assert main(["resume", str(path)]) == 0
+    assert f"{path}: finished" in capsys.readouterr().out
+    assert main(["evaluate", str(path), "--episodes", "3"]) == 0
+    assert f"{path}: CartPole-v1, 3 episodes, stochastic, seed 0\n" in capsys.readouterr().out
+    figure = tmp_path / "curve.svg"
+    assert main(["plot", str(path), "--output", str(figure), "--x", "iteration"]) == 0
+    assert capsys.readouterr().out == f"{figure}\n"
+    assert main(["watch", str(path), "--max-steps", "2"]) == 0
+    assert f"{path / 'episode.gif'}  (3 frames, return 2.0)\n" in capsys.readouterr().out
+
+
+def _told(folder: Path, run: str) -> Progress:
+    return Progress(run, folder, 1, 4, 32, 128, 10.0)
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_interrupted_training_tells_how_to_go_on(
+    several: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "name"
+    member = folder / "seed-0" if several else folder
+    member.mkdir(parents=True)
+    if several:
+        (folder / "group.json").write_text("{}")
+
+    def interrupted(*_: Any, listener: Any, **__: Any) -> None:
+        listener(_told(member, member.name))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(training, "train", interrupted)
+    assert main(["train", "ppo", "CartPole-v1", "--seeds", "2" if several else "1"]) == 130
+    assert capsys.readouterr().err == f"minutiae: interrupted; go on with: minutiae resume {folder}\n"
+
+
+def test_interrupt_before_anything_was_saved(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(training, "train", interrupted)
+    assert main(["train", "ppo", "CartPole-v1"]) == 130
+    assert capsys.readouterr().err == "minutiae: interrupted; start it again\n"
+
+
+def test_real_interrupt_and_resume(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "minutiae", "train", "ppo", "CartPole-v1", "--steps", "200000", *TINY]
+    process = subprocess.Popen(
+        [*words, "--out", str(tmp_path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline().startswith("ppo-CartPole-v1 ")
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert error == f"minutiae: interrupted; go on with: minutiae resume {tmp_path / 'ppo-CartPole-v1'}\n"
+    assert minutiae.open_run(tmp_path / "ppo-CartPole-v1").status == "unfinished"
+
+
+def test_diverged_run_is_told_by_the_exit_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = save_run(tmp_path / "run", Config(environment="CartPole-v1"))
+    (run.path / "result.json").unlink()
+    run.finish("diverged", ["policy/head/weight is not finite at iteration 3"])
+    monkeypatch.setattr(training, "train", lambda *_, **__: [training.open_run(run.path)])
+    assert main(["train", "ppo", "CartPole-v1"]) == 1
+    expected = f"{run.path}: diverged: policy/head/weight is not finite at iteration 3\n"
+    assert capsys.readouterr().out.startswith(expected)
