@@ -32,14 +32,14 @@ def policy_of(config: Config) -> tuple[Policy, ActionInterface]:
 
 
 def normalized(observations: np.ndarray, normalizer: Mapping[str, np.ndarray]) -> np.ndarray:
-    """What the networks see with frozen statistics: clip((o - shift) scale, -limit, limit).
+    """What the networks see with frozen statistics: clip((o - shift) / deviation, -limit, limit).
 
     Args:
         observations: raw and flat, `[R, O]` float64.
-        normalizer: `shift` `[O]`, `scale` `[O]`, `limit` `[1]`, as `ObservationNormalizer.agent` gives them.
+        normalizer: `shift` `[O]`, `deviation` `[O]`, `limit` `[1]`, as `ObservationNormalizer.agent` gives them.
 
     Returns:
         `[R, O]` float32.
     """
-    scaled = (observations - normalizer["shift"]) * normalizer["scale"]
+    scaled = (observations - normalizer["shift"]) / normalizer["deviation"]
     return np.clip(scaled, -normalizer["limit"], normalizer["limit"]).astype(np.float32)

@@ -13,12 +13,12 @@ from typing import Any
 
 import jax
 
-CPU_OPTIONS = {"xla_cpu_use_fusion_emitters": False, "xla_backend_optimization_level": 1}
+CPU_OPTIONS: dict[str, Any] = {"xla_cpu_use_fusion_emitters": False, "xla_backend_optimization_level": 1}
 """Halve the time XLA takes to compile for a CPU; the programs run as fast (measured in `benchmarks/`)."""
 
 
 def cache_folder() -> Path:
-    """Where compiled programs are kept between runs: one folder for each kind of machine, since they are machine code."""
+    """Where compiled programs are kept between runs: one folder for each kind of processor, since they are its code."""
     base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     try:
         facts = next(
@@ -51,7 +51,7 @@ def start_jax() -> str:
 
 
 def _confine_to_one_core() -> set[int] | None:
-    """Confine this thread, and those it starts, to its last core; returns the cores it had, `None` where unsupported."""
+    """Confine this thread, and those it starts, to its last core; returns the cores it had, `None` if unsupported."""
     if not hasattr(os, "sched_setaffinity"):
         return None
     allowed = os.sched_getaffinity(0)

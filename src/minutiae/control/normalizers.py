@@ -42,46 +42,54 @@ class Estimator:
         )
 
 
-@dataclass
 class Moments:
-    """Running moments of P agents: `count` `[P]`, `mean` and `squares` (summed squared deviations) `[P, K]`."""
+    """Running moments of P agents: `count` `[P]`, `mean` and `squares` (summed squared deviations) `[P, K]`.
 
-    count: Array
-    mean: Array
-    squares: Array
+    This is the hot path of acting: few NumPy calls, and shortcuts where they give the same numbers.
+    """
 
-    @classmethod
-    def start(cls, estimator: Estimator, size: int) -> Moments:
+    def __init__(self, estimator: Estimator, size: int) -> None:
         prior = estimator.prior_count
-        agents = len(prior)
-        return cls(prior.copy(), np.zeros((agents, size)), np.repeat(prior[:, None], size, axis=1))
+        self.count = prior.copy()
+        self.mean = np.zeros((len(prior), size))
+        self.squares = np.repeat(prior[:, None], size, axis=1)
+        self._ddof = estimator.ddof
+        self._inside, self._outside = estimator.inside_epsilon[:, None], estimator.outside_epsilon[:, None]
 
     def update(self, samples: Array, which: Array) -> None:
-        """Merge `samples` `[P, N, K]` into the agents where `which` `[P]` holds (parallel update of Chan et al. 1979)."""
+        """Merge `samples` `[P, N, K]` into the agents where `which` `[P]` holds (parallel update, Chan et al. 1979)."""
         rows = samples.shape[1]
         added = rows * which
         total = self.count + added
-        share = np.divide(added, total, out=np.zeros_like(total), where=total > 0)[:, None]
+        share = (added / np.maximum(total, 1e-300))[:, None]
         if rows == 1:
             delta = samples[:, 0] - self.mean
         else:
             batch_mean = samples.mean(axis=1)
             delta = batch_mean - self.mean
-            self.squares += np.square(samples - batch_mean[:, None]).sum(axis=1) * which[:, None]
-        self.squares += np.square(delta) * (self.count[:, None] * share)
-        self.mean += delta * share
+            inside = samples - batch_mean[:, None]
+            self.squares += np.einsum("pnk,pnk->pk", inside, inside) * which[:, None]
+        step = delta * share
+        self.mean += step
+        step *= delta
+        step *= self.count[:, None]
+        self.squares += step
         self.count = total
 
-    def deviation(self, estimator: Estimator) -> Array:
+    def deviation(self) -> Array:
         """Standard deviations `[P, K]`, always positive and finite (1 before the first sample)."""
-        degrees = self.count - estimator.ddof
-        # A first sample has no spread of its own; the sample estimator takes its square (torch_utils.py, RunningStat.var).
-        alone = (degrees <= 0)[:, None]
-        variance = np.where(
-            alone, np.square(self.mean), self.squares / np.where(degrees > 0, degrees, 1.0)[:, None]
-        )
-        variance = np.where((self.count > 0)[:, None], variance, 1.0)
-        return np.sqrt(variance + estimator.inside_epsilon[:, None]) + estimator.outside_epsilon[:, None]
+        degrees = self.count - self._ddof
+        if degrees.min() > 0:
+            variance = self.squares / degrees[:, None]
+        else:
+            # A first sample has no spread of its own; the sample estimator takes its square (torch_utils.py, RunningStat).
+            alone = np.where(self.count[:, None] > 0, np.square(self.mean), 1.0)
+            spread = self.squares / np.where(degrees > 0, degrees, 1.0)[:, None]
+            variance = np.where(degrees[:, None] > 0, spread, alone)
+        variance += self._inside
+        np.sqrt(variance, out=variance)
+        variance += self._outside
+        return variance
 
     def state(self, agent: int) -> dict[str, Array]:
         return {
@@ -115,21 +123,25 @@ class ObservationNormalizer:
         self.before_update = self.enabled & np.array([u == "per_iteration_before_update" for u in updates])
         self.after_update = self.enabled & np.array([u == "per_iteration_after_update" for u in updates])
         self.estimator = Estimator.of([c.observation_normalization_estimator for c in configs])
-        self.moments = Moments.start(self.estimator, size)
+        self.moments = Moments(self.estimator, size)
         limit = _limits([c.observation_clipping for c in configs])
         self._limit = limit[:, None, None] if np.isfinite(limit).any() else None
+        self._all, self._none = self.enabled.all(), not self.enabled.any()
+        self._any_per_step = self.per_step.any()
         self._refresh()
 
     def _refresh(self) -> None:
+        if self._all:
+            self._shift, self._deviation = self.moments.mean[:, None], self.moments.deviation()[:, None]
+            return
         enabled = self.enabled[:, None]
         self._shift = np.where(enabled, self.moments.mean, 0.0)[:, None]
-        self._scale = np.where(enabled, 1.0 / self.moments.deviation(self.estimator), 1.0)[:, None]
+        self._deviation = np.where(enabled, self.moments.deviation(), 1.0)[:, None]
 
     def observe(self, observations: Array, which: Array | None = None) -> None:
         """Count new observations `[P, N, O]` of the agents that update at every step (and are in `which` `[P]`)."""
-        counted = self.per_step if which is None else self.per_step & which
-        if counted.any():
-            self.moments.update(observations, counted)
+        if self._any_per_step:
+            self.moments.update(observations, self.per_step if which is None else self.per_step & which)
             self._refresh()
 
     def observe_rollout(self, observations: Array, which: Array) -> None:
@@ -141,17 +153,20 @@ class ObservationNormalizer:
 
     def normalize(self, observations: Array) -> Array:
         """`[P, N, O]` raw, float64 -> normalized, float32."""
-        scaled = (observations - self._shift) * self._scale
+        scaled = observations.copy() if self._none else observations - self._shift
+        if not self._none:
+            scaled /= self._deviation
         if self._limit is not None:
-            np.clip(scaled, -self._limit, self._limit, out=scaled)
+            np.minimum(scaled, self._limit, out=scaled)
+            np.maximum(scaled, -self._limit, out=scaled)
         return scaled.astype(np.float32)
 
     def agent(self, agent: int) -> dict[str, Array]:
-        """Shift, scale and limit of one agent as arrays: all that acting needs (saved with the policy)."""
+        """Shift, deviation and limit of one agent as arrays: all that acting needs (saved with the policy)."""
         limit = np.inf if self._limit is None else self._limit[agent, 0, 0]
         return {
             "shift": self._shift[agent, 0].copy(),
-            "scale": self._scale[agent, 0].copy(),
+            "deviation": self._deviation[agent, 0].copy(),
             "limit": np.array([limit]),
         }
 
@@ -175,42 +190,57 @@ class RewardScaler:
         self.by_returns = np.array([c.reward_scaling == "returns" for c in configs])
         self.by_rewards = np.array([c.reward_scaling == "rewards" for c in configs])
         self.enabled = self.by_returns | self.by_rewards
+        self._any_by_rewards = self.by_rewards.any()
         self.estimator = Estimator.of([c.reward_scaling_estimator for c in configs])
-        self.moments = Moments.start(self.estimator, 1)
+        self.moments = Moments(self.estimator, 1)
         self.discount = np.array([c.discount for c in configs])[:, None]
         self.limit = _limits([c.reward_clipping for c in configs])[:, None]
         resets = [c.reward_scaling_reset for c in configs]
-        self._on_done = np.array([r in ("on_done", "on_reset") for r in resets])[:, None]
+        self._on_done = np.array([r == "on_done" for r in resets])[:, None]
         self._on_terminated = np.array([r == "on_terminated" for r in resets])[:, None]
         self._gymnasium = np.array([r == "gymnasium" for r in resets])[:, None]
         self._on_reset = np.array([r == "on_reset" for r in resets])[:, None]
         self.accumulated = np.zeros((len(configs), rows))
 
     def scale(self, rewards: Array, terminated: Array, truncated: Array) -> Array:
-        """Rewards `[P, T, N]` of one rollout, in order of time -> scaled and clipped, float32."""
-        if not self.enabled.any():
-            return np.clip(rewards, -self.limit[..., None], self.limit[..., None]).astype(np.float32)
-        scaled = np.empty_like(rewards, dtype=np.float64)
-        for t in range(rewards.shape[1]):
-            scaled[:, t] = self._step(rewards[:, t], terminated[:, t], truncated[:, t])
-        return scaled.astype(np.float32)
+        """Rewards `[P, T, N]` of one rollout, in order of time -> scaled and clipped, float32.
 
-    def _step(self, rewards: Array, terminated: Array, truncated: Array) -> Array:
+        The reward of step t is scaled by the statistics of all rewards up to and including step t.
+        """
+        limit = self.limit[..., None]
+        if not self.enabled.any():
+            return np.clip(rewards, -limit, limit).astype(np.float32)
+        returns = self._discounted(rewards, terminated, truncated)
+        samples = np.where(self.by_returns[:, None, None], returns, rewards)
+        scaled = np.empty_like(rewards)
+        shift = np.zeros((len(rewards), 1))
+        for t in range(rewards.shape[1]):
+            self.moments.update(samples[:, t, :, None], self.enabled)
+            deviation = np.where(self.enabled[:, None], self.moments.deviation(), 1.0)
+            if self._any_by_rewards:
+                shift = np.where(self.by_rewards[:, None], self.moments.mean, 0.0)
+            scaled[:, t] = (rewards[:, t] - shift) / deviation + shift
+        return np.clip(scaled, -limit, limit).astype(np.float32)
+
+    def _discounted(self, rewards: Array, terminated: Array, truncated: Array) -> Array:
+        """R <- discount R + r at every step `[P, T, N]`, set back to zero where the level says so."""
         # Gymnasium multiplies by (1 - terminated) of the *current* step: its terminal step forgets the episode.
-        kept = np.where(self._gymnasium & terminated, 0.0, self.discount)
-        self.accumulated = self.accumulated * kept + rewards
-        sample = np.where(self.by_returns[:, None], self.accumulated, rewards)
-        self.moments.update(sample[..., None], self.enabled)
-        deviation = np.where(self.enabled[:, None], self.moments.deviation(self.estimator), 1.0)
-        shift = np.where(self.by_rewards[:, None], self.moments.mean, 0.0)
-        forget = (self._on_done & (terminated | truncated)) | (self._on_terminated & terminated)
-        self.accumulated = np.where(forget, 0.0, self.accumulated)
-        return np.clip((rewards - shift) / deviation + shift, -self.limit, self.limit)
+        kept = np.where(self._gymnasium[..., None] & terminated, 0.0, self.discount[..., None])
+        ended = (self._on_done | self._on_reset)[..., None] & (terminated | truncated)
+        going = ~(ended | (self._on_terminated[..., None] & terminated))
+        returns = np.empty_like(rewards)
+        accumulated = self.accumulated
+        for t in range(rewards.shape[1]):
+            accumulated = accumulated * kept[:, t] + rewards[:, t]
+            returns[:, t] = accumulated
+            accumulated = accumulated * going[:, t]
+        self.accumulated = accumulated
+        return returns
 
     def scale_frozen(self, rewards: Array) -> Array:
         """As `scale`, with the deviations of this moment and nothing learned: for held-out rollouts. `[P, T, N]`."""
         agents = len(self.enabled)
-        deviation = np.where(self.enabled, self.moments.deviation(self.estimator)[:, 0], 1.0).reshape(
+        deviation = np.where(self.enabled, self.moments.deviation()[:, 0], 1.0).reshape(
             agents, 1, 1
         )
         shift = np.where(self.by_rewards, self.moments.mean[:, 0], 0.0).reshape(agents, 1, 1)

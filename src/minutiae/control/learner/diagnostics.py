@@ -75,7 +75,7 @@ def minibatch_summary(metrics: Metrics) -> Metrics:
 
 def finite_flags(trees: list[tuple[str, Any]]) -> dict[str, Any]:
     """Path of every array in `trees` -> whether all of it is finite. In the order given: causes before consequences."""
-    flags = {}
+    flags: dict[str, Any] = {}
     for name, tree in trees:
         for path, leaf in jax.tree_util.tree_leaves_with_path(tree):
             where = "/".join(
