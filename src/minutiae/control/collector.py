@@ -75,9 +75,7 @@ class Collector:
         integers = policy.distribution.actions_are_integers
         self._observations = np.empty((*shape, size), np.float32)
         self._next_observations = np.empty((*shape, size), np.float32)
-        self._actions = np.empty(
-            (*shape, policy.distribution.action_size), np.int32 if integers else np.float32
-        )
+        self._actions = np.empty((*shape, policy.distribution.action_size), np.int32 if integers else np.float32)
         self._raw_rewards = np.zeros(shape)
         self._terminated = np.empty(shape, bool)
         self._truncated = np.empty(shape, bool)
@@ -92,9 +90,7 @@ class Collector:
         """Replace the pool by one seeded from (agent seed, segment): running episodes are cut and forgotten."""
         self.close()
         seeds = [
-            value
-            for seed in self._seeds
-            for value in environment_seeds(seed, self._purposes[0], segment, self.rows)
+            value for seed in self._seeds for value in environment_seeds(seed, self._purposes[0], segment, self.rows)
         ]
         self._pool = make_pool(self._environment, seeds, self._threads)
         self._begin(np.ones(self.agents, bool), renewed=True)
@@ -226,8 +222,7 @@ class Collector:
         normalizer.observe_rollout(self._raw[0], normalizer.before_update)
         if normalizer.before_update.any():
             renewed = [
-                np.stack([normalizer.normalize(raw[:, t]) for t in range(self.steps)], axis=1)
-                for raw in self._raw
+                np.stack([normalizer.normalize(raw[:, t]) for t in range(self.steps)], axis=1) for raw in self._raw
             ]
             mine = normalizer.before_update[:, None, None, None]
             batch = batch._replace(

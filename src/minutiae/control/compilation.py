@@ -21,9 +21,7 @@ def cache_folder() -> Path:
     """Where compiled programs are kept between runs: one folder for each kind of processor, since they are its code."""
     base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     try:
-        facts = next(
-            line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("flags")
-        )
+        facts = next(line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("flags"))
     except (OSError, StopIteration):
         facts = platform.processor()
     kind = hashlib.sha256(f"{platform.machine()} {facts}".encode()).hexdigest()[:12]

@@ -123,9 +123,7 @@ def evaluate(
     return Evaluation(str(path), policy.environment, deterministic, seed, returns, lengths, interval)
 
 
-def play(
-    policy: TrainedPolicy, pool: Pool, episodes: int, action_seed: int | None
-) -> tuple[np.ndarray, np.ndarray]:
+def play(policy: TrainedPolicy, pool: Pool, episodes: int, action_seed: int | None) -> tuple[np.ndarray, np.ndarray]:
     """Returns and lengths `[E]` of exactly `episodes` episodes, in the order of the rows' turns.
 
     Args:

@@ -82,7 +82,7 @@ class Moments:
         if degrees.min() > 0:
             variance = self.squares / degrees[:, None]
         else:
-            # A first sample has no spread of its own; the sample estimator takes its square (torch_utils.py, RunningStat).
+            # A first sample has no spread of its own; the sample estimator takes its square (RunningStat.var).
             alone = np.where(self.count[:, None] > 0, np.square(self.mean), 1.0)
             spread = self.squares / np.where(degrees > 0, degrees, 1.0)[:, None]
             variance = np.where(degrees[:, None] > 0, spread, alone)
@@ -240,9 +240,7 @@ class RewardScaler:
     def scale_frozen(self, rewards: Array) -> Array:
         """As `scale`, with the deviations of this moment and nothing learned: for held-out rollouts. `[P, T, N]`."""
         agents = len(self.enabled)
-        deviation = np.where(self.enabled, self.moments.deviation()[:, 0], 1.0).reshape(
-            agents, 1, 1
-        )
+        deviation = np.where(self.enabled, self.moments.deviation()[:, 0], 1.0).reshape(agents, 1, 1)
         shift = np.where(self.by_rewards, self.moments.mean[:, 0], 0.0).reshape(agents, 1, 1)
         limit = self.limit[..., None]
         return np.clip((rewards - shift) / deviation + shift, -limit, limit).astype(np.float32)

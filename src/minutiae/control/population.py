@@ -1,4 +1,4 @@
-"""P agents of equal structure trained together: one collector, one update program, one clock. No files are written here."""
+"""P agents of equal structure trained together: one collector, one update program, one clock. Writes no file."""
 
 from __future__ import annotations
 
@@ -109,9 +109,7 @@ class Population:
 
     def __init__(self, configs: Sequence[Config], seeds: Sequence[int], threads: int | None = None) -> None:
         if len({(structure(config), config.steps) for config in configs}) != 1:
-            raise ValueError(
-                "agents of one population share structure and steps; group them by `structure(config)`"
-            )
+            raise ValueError("agents of one population share structure and steps; group them by `structure(config)`")
         self.configs, self.seeds = list(configs), list(seeds)
         first = self.configs[0]
         self.policy, interface = policy_of(first)
@@ -190,9 +188,7 @@ class Population:
         def orders(purpose: Purpose, epochs: int) -> Array:
             if epochs == 0:
                 return np.zeros((len(self.seeds), 0, shape.batch), np.int32)
-            return np.stack(
-                [minibatch_order(seed, purpose, iteration, epochs, shape.batch) for seed in self.seeds]
-            )
+            return np.stack([minibatch_order(seed, purpose, iteration, epochs, shape.batch) for seed in self.seeds])
 
         return Indices(
             policy=orders(Purpose.POLICY_MINIBATCHES, shape.epochs),

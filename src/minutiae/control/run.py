@@ -1,4 +1,4 @@
-"""A run as its user sees it: where it lies, how it ended, its metrics and its policy. Reading only; nothing trains here."""
+"""A run as its user sees it: where it lies, how it ended, its metrics and its policy. Reads only; trains nothing."""
 
 from __future__ import annotations
 

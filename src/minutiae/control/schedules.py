@@ -1,4 +1,4 @@
-"""Numbers that change from iteration to iteration: learning rates, clip ranges, trust-region radius. Host side, NumPy."""
+"""Numbers that change from iteration to iteration: learning rates, clip ranges, trust-region radius. On the host."""
 
 from __future__ import annotations
 
@@ -43,9 +43,7 @@ def scheduled(numbers: Mapping[str, Array], iteration: int, iterations: int) -> 
         # learning rate x (1 - i/N): Engstrom et al. 2020, optimization 4; OpenAI Baselines, ppo2.py
         start = linear(constant, 0.0, iteration, iterations)
         end = linear(constant, 0.0, iteration + 1, iterations)
-        result[f"{network}_learning_rate"] = np.where(
-            chosen & (by_iteration | by_gradient_step), start, constant
-        )
+        result[f"{network}_learning_rate"] = np.where(chosen & (by_iteration | by_gradient_step), start, constant)
         result[f"{network}_learning_rate_end"] = np.where(
             chosen & by_gradient_step, end, result[f"{network}_learning_rate"]
         )

@@ -102,9 +102,7 @@ def load(path: str | os.PathLike[str], seed: int = 0) -> TrainedPolicy:
     broken = [name for name, array in flatten(tree["policy"]).items() if not np.isfinite(array).all()]
     if broken:
         reasons = "".join(f" ({reason})" for reason in (run.result.reasons if run.result else ()))
-        raise RunError(
-            f"the policy in {run.path} cannot act: its {broken[0]} is not finite{reasons}; use another run"
-        )
+        raise RunError(f"the policy in {run.path} cannot act: its {broken[0]} is not finite{reasons}; use another run")
     return TrainedPolicy(config, tree, spec, seed)
 
 

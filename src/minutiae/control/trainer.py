@@ -1,4 +1,4 @@
-"""One population trained in this process, written to its run directories segment by segment. No process is started here."""
+"""One population trained in this process and written to its run directories by segments. Starts no process."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from minutiae.control.compilation import start_jax
 from minutiae.control.population import AgentReport, Population
@@ -63,6 +64,11 @@ class Trainer:
         if all(run.finished for run in self.runs):
             return
         start_jax()
+        # The acting networks are small: threads of the linear algebra would only spin beside the simulators' threads.
+        with threadpool_limits(limits=1, user_api="blas"):
+            self._train()
+
+    def _train(self) -> None:
         for run in self.runs:
             run.remove_unfinished()
         population = Population(self.configs, [run.seed for run in self.runs], self._threads)
@@ -121,9 +127,7 @@ class Trainer:
                 self._diverged(population, agent)
                 continue
             self._metrics[agent].append(report.metrics)
-            self._timing[agent].append(
-                {"iteration": population.iteration, **population.timing.seconds(len(self.runs))}
-            )
+            self._timing[agent].append({"iteration": population.iteration, **population.timing.seconds(len(self.runs))})
             self._sinks[agent].log(population.iteration, int(report.metrics["steps"] or 0), report.metrics)
             self._tell(agent, population.iteration, report)
 
@@ -181,9 +185,7 @@ class Trainer:
             if run.finished:
                 continue
             config, broken = self.configs[agent], self._broken[agent]
-            save_policy(
-                run.policy_path, flatten(population.acting_arrays(agent)), policy_spec(config, run.seed)
-            )
+            save_policy(run.policy_path, flatten(population.acting_arrays(agent)), policy_spec(config, run.seed))
             returns = self._metrics[agent].column("return_mean") if len(self._metrics[agent]) else []
             summary = {
                 "final_return": final_return(returns),  # type: ignore[arg-type]
@@ -192,9 +194,7 @@ class Trainer:
                 "steps": len(self._metrics[agent]) * config.samples_per_iteration,
             }
             run.finish("finished" if broken is None else "diverged", [broken] if broken else [], summary)
-            self._tell(
-                agent, len(self._metrics[agent]), None, "finished" if broken is None else "diverged", broken
-            )
+            self._tell(agent, len(self._metrics[agent]), None, "finished" if broken is None else "diverged", broken)
 
 
 def policy_spec(config: Config, seed: int) -> dict[str, Any]:

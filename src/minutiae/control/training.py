@@ -14,7 +14,7 @@ from minutiae.control.progress import Listener, ignore
 from minutiae.control.run import Run, open_run, open_runs
 from minutiae.control.workers import Workers, usable_cores
 from minutiae.details import Config, check_actions, preset, to_toml
-from minutiae.errors import ConfigError
+from minutiae.errors import ConfigError, RunError
 from minutiae.runs.directory import RunDirectory, is_run
 from minutiae.runs.group import RunGroup, is_group
 
@@ -100,7 +100,7 @@ def train_population(
     texts = [(to_toml(config), seed) for config, seed in agents]
     if len(agents) == 1 and names is None:
         run = RunDirectory.create(path, *texts[0], about=_about())
-        _train_chunks([[run]], workers, sinks, listener)
+        _train_here([[run]], sinks, listener)
         return [open_run(path)]
     members = list(names) if names is not None else _member_names([seed for _, seed in agents])
     chunks = plan_chunks([config for config, _ in agents], _workers(workers, sinks))
@@ -124,31 +124,41 @@ def resume(
     path = Path(path)
     if is_run(path) and is_group(path.parent) and path.resolve().name in RunGroup.open(path.parent).members:
         group = RunGroup.open(path.parent)
-        chunk = next(chunk for chunk in group.chunks if path.resolve().name in chunk)
-        _train_chunks([[group.run(name) for name in chunk]], workers, sinks, listener)
+        mine = [chunk for chunk in group.chunks if path.resolve().name in chunk]
+        _train_group(group, mine, workers, sinks, listener)
         return [open_run(path)]
     if is_group(path):
         group = RunGroup.open(path)
-        _train_chunks(
-            [[group.run(name) for name in chunk] for chunk in group.chunks], workers, sinks, listener
-        )
+        _train_group(group, group.chunks, workers, sinks, listener)
         return [open_run(group.member_path(name)) for name in group.members]
-    _train_chunks([[RunDirectory.open(path)]], workers, sinks, listener)
+    _train_here([[RunDirectory.open(path)]], sinks, listener)
     return [open_run(path)]
 
 
-def _train_chunks(
-    chunks: Sequence[Sequence[RunDirectory]], workers: int | None, sinks: Sequence[Any], listener: Listener
+def _train_group(
+    group: RunGroup, chunks: Sequence[Sequence[str]], workers: int | None, sinks: Sequence[Any], listener: Listener
 ) -> None:
+    """Train what is unfinished of `chunks`, which are some or all of the group's."""
+    if group.missing:
+        raise RunError(
+            f"{group.path} was stopped before all of its runs were made ({len(group.missing)} of {len(group.members)} "
+            "are missing); nothing was trained yet: delete it and train again"
+        )
+    runs = [[group.run(name) for name in chunk] for chunk in chunks]
+    unfinished = [chunk for chunk in runs if not all(run.finished for run in chunk)]
+    count = _workers(workers, sinks)
+    # A group of several populations always trains in worker processes, also when one is left: same process, same bits.
+    if len(group.chunks) > 1 and all(isinstance(sink, str) for sink in sinks):
+        Workers(unfinished, count, list(sinks), listener).train()
+    else:
+        _train_here(unfinished, sinks, listener)
+
+
+def _train_here(chunks: Sequence[Sequence[RunDirectory]], sinks: Sequence[Any], listener: Listener) -> None:
+    """Train one population after another in this process."""
     from minutiae.control.trainer import Trainer
 
-    unfinished = [chunk for chunk in chunks if not all(run.finished for run in chunk)]
-    if len(unfinished) > 1 and all(isinstance(sink, str) for sink in sinks):
-        Workers(unfinished, _workers(workers, sinks), list(sinks), listener).train()
-        return
-    for chunk in unfinished:
-        # A population that had worker processes for company was trained by one thread of simulators, and its bits do
-        # not depend on how many there are.
+    for chunk in chunks:
         Trainer(chunk, sinks=sinks, listener=listener).train()
 
 

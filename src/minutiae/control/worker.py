@@ -1,4 +1,4 @@
-"""The process that trains one population on one core and reports each iteration as a line of JSON. Started by `workers`."""
+"""The process that trains one population on one core and reports each iteration as a line of JSON (see `workers`)."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ class Workers:
         for sink in self._sinks:
             command += ["--sink", sink]
         command += [str(run.path) for run in self._chunks[chunk]]
-        stderr = tempfile.TemporaryFile()
+        stderr = tempfile.TemporaryFile()  # noqa: SIM115 (closed when the worker has ended)
         # One thread per library: a worker has one core, and more threads would only fight over it.
         limits = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
         process = subprocess.Popen(

@@ -78,8 +78,6 @@ def finite_flags(trees: list[tuple[str, Any]]) -> dict[str, Any]:
     flags: dict[str, Any] = {}
     for name, tree in trees:
         for path, leaf in jax.tree_util.tree_leaves_with_path(tree):
-            where = "/".join(
-                str(getattr(key, "key", getattr(key, "idx", getattr(key, "name", key)))) for key in path
-            )
+            where = "/".join(str(getattr(key, "key", getattr(key, "idx", getattr(key, "name", key)))) for key in path)
             flags.setdefault(f"{name}/{where}", jnp.isfinite(leaf).all())
     return flags

@@ -45,7 +45,7 @@ def run_epochs(
     minibatches: int,
     after_epoch: Callable[[Progress, Metrics], Progress] = lambda progress, _: progress,
 ) -> tuple[Progress, Metrics]:
-    """Run `step` on every minibatch of every epoch; `permutations` is `[epochs, B]`. Metrics come back `[epochs, M]`."""
+    """Run `step` on every minibatch of every epoch: `permutations` `[epochs, B]`, metrics `[epochs, M]`."""
 
     def epoch(progress: Progress, permutation: Any) -> tuple[Progress, Metrics]:
         # Shuffled transitions without replacement: Huang et al. 2022, core detail 6
@@ -57,7 +57,7 @@ def run_epochs(
 
 
 def learning_rate(numbers: Numbers, network: str, step: Any, steps: int) -> Any:
-    """The rate of gradient step `step` in [0, `steps`): constant within an iteration unless annealed by gradient step."""
+    """The rate of gradient step `step` in [0, `steps`): constant in an iteration unless annealed by gradient step."""
     start, end = numbers[f"{network}_learning_rate"], numbers[f"{network}_learning_rate_end"]
     return start + (end - start) * (step / steps)
 
@@ -150,9 +150,7 @@ def policy_epochs(
 
     start = Progress(vectors.start, state.optimizer, jnp.int32(0), jnp.bool_(False))
     progress, metrics = run_epochs(step, start, samples, permutations, structure.minibatches, after_epoch)
-    return state._replace(
-        parameters=vectors.trees(progress.parameters), optimizer=progress.optimizer
-    ), metrics
+    return state._replace(parameters=vectors.trees(progress.parameters), optimizer=progress.optimizer), metrics
 
 
 def value_epochs(
@@ -175,6 +173,4 @@ def value_epochs(
 
     start = Progress(vectors.start, state.optimizer, jnp.int32(0), jnp.bool_(False))
     progress, metrics = run_epochs(step, start, samples, permutations, structure.minibatches)
-    return state._replace(
-        parameters=vectors.trees(progress.parameters), optimizer=progress.optimizer
-    ), metrics
+    return state._replace(parameters=vectors.trees(progress.parameters), optimizer=progress.optimizer), metrics

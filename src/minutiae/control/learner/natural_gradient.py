@@ -1,4 +1,4 @@
-"""The trust-region step: conjugate gradient, Fisher-vector products, line search. Knows no network: functions of vectors.
+"""The trust-region step: conjugate gradient, Fisher-vector products, line search. Functions of vectors; no network.
 
 Schulman et al. 2015 (TRPO), section 6 and appendix C.
 """
@@ -16,9 +16,7 @@ from minutiae.objectives.levels import by_level
 Vector = Any
 
 
-def fisher_vector_product(
-    kl: Callable[[Vector], Any], parameters: Vector, vector: Vector, damping: Any
-) -> Vector:
+def fisher_vector_product(kl: Callable[[Vector], Any], parameters: Vector, vector: Vector, damping: Any) -> Vector:
     """(H + damping I) v with H the Hessian of `kl` at `parameters` `[D]`, forward over reverse. `[D]`."""
     return jax.jvp(jax.grad(kl), (parameters,), (vector,))[1] + damping * vector
 
@@ -26,14 +24,12 @@ def fisher_vector_product(
 def conjugate_gradient(
     product: Callable[[Vector], Vector], target: Vector, iterations: int, tolerance: float = 1e-10
 ) -> Vector:
-    """Approximate solution x `[D]` of A x = `target` `[D]` after `iterations` steps from x = 0, A symmetric positive definite.
+    """Approximate solution x `[D]` of A x = `target` `[D]` after `iterations` steps from x = 0; A positive definite.
 
     Steps after the squared residual has fallen below `tolerance` leave x as it is (OpenAI Baselines, `cg.py`).
     """
 
-    def step(
-        carry: tuple[Vector, Vector, Vector, Any], _: None
-    ) -> tuple[tuple[Vector, Vector, Vector, Any], None]:
+    def step(carry: tuple[Vector, Vector, Vector, Any], _: None) -> tuple[tuple[Vector, Vector, Vector, Any], None]:
         x, residual, direction, squared = carry
         image = product(direction)
         curvature = direction @ image
@@ -69,7 +65,7 @@ class LineSearch(NamedTuple):
 def accepts(improvement: Any, expected: Any, kl: Any, max_kl: Any, ratio: Any, level: Any) -> Any:
     """Whether one candidate passes, by the levels of `line_search`. Bool scalar.
 
-    `improvement_ratio`: improvement > 0, improvement / expected > ratio, KL <= max_kl (MadryLab/implementation-matters).
+    `improvement_ratio`: improvement > 0, improvement / expected > ratio, KL <= max_kl (implementation-matters).
     `baselines`: improvement >= 0 and KL <= 1.5 max_kl (OpenAI Baselines, `trpo_mpi.py`).
     `strict`: improvement > 0 and KL < max_kl (Stable-Baselines3 contrib).
     """

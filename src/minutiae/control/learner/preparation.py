@@ -1,4 +1,4 @@
-"""From one agent's rollout to the samples its update draws minibatches from: values, advantages, targets, old log-probs."""
+"""From one agent's rollout to the samples of its update: values, advantages, targets, old log-probabilities."""
 
 from __future__ import annotations
 
@@ -32,9 +32,7 @@ def flattened(array: Any) -> Any:
     return array.reshape((array.shape[0] * array.shape[1], *array.shape[2:]))
 
 
-def prepare(
-    policy: Policy, parameters: Any, batch: Batch, numbers: Numbers
-) -> tuple[Samples, dict[str, Any]]:
+def prepare(policy: Policy, parameters: Any, batch: Batch, numbers: Numbers) -> tuple[Samples, dict[str, Any]]:
     """Samples `[B, ...]` of one agent's batch `[T, N, ...]` under the parameters it acted with.
 
     Also returns the state-independent part of the acting distribution. Old log-probabilities are computed here and not

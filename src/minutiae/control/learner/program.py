@@ -108,9 +108,7 @@ def update_agent(
     return kept, metrics, sound
 
 
-def autopsy(
-    structure: Structure, state: LearnerState, batch: Batch, indices: Indices, numbers: Numbers
-) -> str | None:
+def autopsy(structure: Structure, state: LearnerState, batch: Batch, indices: Indices, numbers: Numbers) -> str | None:
     """The name of the first tensor that is not finite in this update of one agent, causes before consequences."""
 
     names: list[str] = []
