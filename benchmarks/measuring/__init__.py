@@ -1,0 +1,1 @@
+"""What `throughput.py` is made of: rows, the processes that measure them, arithmetic, report."""
