@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import platform
@@ -32,24 +33,36 @@ def cache_folder() -> Path:
 def start_jax() -> str:
     """Start JAX for this process and return its platform: `cpu`, `gpu` or `tpu`. Repeated calls do nothing.
 
-    On a CPU the backend's threads are confined to one core while the caller keeps all of its own: with two cores in
-    sight, XLA's CPU backend has been seen to deadlock in vmapped training programs, and parallelism is had more cheaply
-    from more processes. The simulators' threads are not confined.
+    On a CPU the backend gets one thread: with two cores in sight it has been seen to deadlock in vmapped training
+    programs, and parallelism is had more cheaply from more processes. The backend sizes its pools by the cores it sees,
+    so it is shown one while it starts; afterwards every thread may run on any core again, where a busy neighbour leaves
+    room.
     """
-    confined = _confine_to_one_core()
+    before = _threads()
+    allowed = _show_one_core()
     try:
         chosen = str(jax.devices()[0].platform)
     finally:
-        if confined is not None:
-            os.sched_setaffinity(0, confined)
+        if allowed is not None:
+            for thread in {0, *(_threads() - before)}:
+                with contextlib.suppress(OSError):  # a thread may have ended meanwhile
+                    os.sched_setaffinity(thread, allowed)
     if "JAX_COMPILATION_CACHE_DIR" not in os.environ and chosen == "cpu":
         jax.config.update("jax_compilation_cache_dir", str(cache_folder()))
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 1.0)
     return chosen
 
 
-def _confine_to_one_core() -> set[int] | None:
-    """Confine this thread, and those it starts, to its last core; returns the cores it had, `None` if unsupported."""
+def _threads() -> set[int]:
+    """The numbers of this process's threads, where the system lists them."""
+    try:
+        return {int(name) for name in os.listdir("/proc/self/task")}
+    except OSError:
+        return set()
+
+
+def _show_one_core() -> set[int] | None:
+    """Confine this thread, and those it starts, to one core; returns the cores it had, `None` where unsupported."""
     if not hasattr(os, "sched_setaffinity"):
         return None
     allowed = os.sched_getaffinity(0)

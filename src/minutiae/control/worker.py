@@ -1,4 +1,4 @@
-"""The process that trains one population on one core and reports each iteration as a line of JSON (see `workers`)."""
+"""The process that trains one population by one thread and reports each iteration as a line of JSON (see `workers`)."""
 
 from __future__ import annotations
 
@@ -25,15 +25,12 @@ def _leave_with_parent() -> None:
 def main() -> int:
     """Train the runs named on the command line; exit code 0 done, 2 an error a user can mend (its text on stdout)."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--core", type=int, default=None)
     parser.add_argument("--sink", action="append", default=[])
     parser.add_argument("runs", nargs="+")
     arguments = parser.parse_args()
     # Ctrl-C reaches the whole group; the parent decides what ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_leave_with_parent, daemon=True).start()
-    if arguments.core is not None and hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {arguments.core})
     lines = os.fdopen(os.dup(1), "w", buffering=1)
     # Simulators print to standard output too; only our lines may reach the pipe.
     os.dup2(2, 1)

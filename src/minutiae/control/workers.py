@@ -1,4 +1,4 @@
-"""Populations in worker processes, one a core: starting, listening, watching, trying again. Nothing is trained here.
+"""Populations in worker processes, one for each core: starting, listening, watching, trying again. Trains nothing.
 
 Trying again is safe because resuming is exact: a worker that was killed for its silence goes on from its checkpoints.
 """
@@ -42,7 +42,6 @@ class Worker:
     """One started process and what was heard of it."""
 
     chunk: int
-    core: int
     process: subprocess.Popen[str]
     stderr: IO[bytes]
     heard: float = field(default_factory=time.monotonic)
@@ -81,8 +80,7 @@ class Workers:
         self, chunks: Sequence[Sequence[RunDirectory]], count: int, sinks: Sequence[str], listener: Listener
     ) -> None:
         self._chunks, self._sinks, self._listener = chunks, sinks, listener
-        cores = usable_cores()
-        self._free_cores = [cores[slot % len(cores)] for slot in range(min(count, len(chunks)))]
+        self._count = count
         self._waiting = list(range(len(chunks)))
         self._tries = [0] * len(chunks)
         self._lines: queue.Queue[tuple[Worker, str | None]] = queue.Queue()
@@ -97,21 +95,21 @@ class Workers:
         """
         try:
             while self._waiting or self._running:
-                while self._waiting and self._free_cores:
-                    self._start(self._waiting.pop(0), self._free_cores.pop(0))
+                while self._waiting and len(self._running) < self._count:
+                    self._start(self._waiting.pop(0))
                 self._hear()
         finally:
             for worker in self._running:
                 worker.process.kill()
                 worker.process.wait()
 
-    def _start(self, chunk: int, core: int) -> None:
-        command = [sys.executable, "-m", "minutiae.control.worker", "--core", str(core)]
+    def _start(self, chunk: int) -> None:
+        command = [sys.executable, "-m", "minutiae.control.worker"]
         for sink in self._sinks:
             command += ["--sink", sink]
         command += [str(run.path) for run in self._chunks[chunk]]
         stderr = tempfile.TemporaryFile()  # noqa: SIM115 (closed when the worker has ended)
-        # One thread per library: a worker has one core, and more threads would only fight over it.
+        # One thread per library: there is a worker for each core, and more threads would only fight over them.
         limits = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
         process = subprocess.Popen(
             command,
@@ -121,7 +119,7 @@ class Workers:
             text=True,
             env={**os.environ, **limits},
         )
-        worker = Worker(chunk, core, process, stderr)
+        worker = Worker(chunk, process, stderr)
         self._running.append(worker)
         threading.Thread(target=self._read, args=(worker,), daemon=True).start()
 
@@ -153,7 +151,6 @@ class Workers:
     def _ended(self, worker: Worker) -> None:
         code = worker.process.wait()
         self._running.remove(worker)
-        self._free_cores.append(worker.core)
         try:
             if code == 0:
                 return
