@@ -67,7 +67,7 @@ ledger_continuous_next_step = vectorized(ledger_continuous, AutoresetMode.NEXT_S
 ledger_continuous_same_step = vectorized(ledger_continuous, AutoresetMode.SAME_STEP)
 
 two_step_next_step = vectorized(probes.two_step, AutoresetMode.NEXT_STEP)
-two_step_same_step = vectorized(probes.two_step, AutoresetMode.SAME_STEP)
+two_step_continuous_same_step = vectorized(probes.two_step_continuous, AutoresetMode.SAME_STEP)
 truncated_next_step = vectorized(probes.truncated, AutoresetMode.NEXT_STEP)
 truncated_same_step = vectorized(probes.truncated, AutoresetMode.SAME_STEP)
 truncated_continuous_next_step = vectorized(probes.truncated_continuous, AutoresetMode.NEXT_STEP)
