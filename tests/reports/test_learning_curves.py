@@ -76,16 +76,23 @@ def test_one_curve_for_each_config_and_its_label(tmp_path: Path) -> None:
     save_run(tmp_path / "c", CONFIG, seed=1, rows=rows(3.0))
     found = curves([tmp_path / "a", tmp_path / "b", tmp_path / "c"])
     assert [curve.seeds for curve in found] == [(0, 1), (0,)]
-    axes = Figure().add_subplot()
+    figure = Figure(layout="constrained")
+    axes = figure.add_subplot()
     draw(axes, found, "return_mean", "steps")
-    legend = axes.get_legend()
-    assert legend is not None
+    (legend,) = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == [
         "ppo on CartPole-v1, value_clipping off (n = 2)",
         "ppo on CartPole-v1, value_clipping max (n = 1)",
     ]
     assert BAND in axes.get_title(loc="left")
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("environment steps", "return_mean")
+
+
+def test_labels_leave_out_what_has_no_effect() -> None:
+    assert labels([CONFIG, CONFIG.replace(algorithm="trpo", value_epochs=5, max_kl=0.05)]) == [
+        "ppo on CartPole-v1",
+        "trpo on CartPole-v1, max_kl 0.05, value_epochs 5",
+    ]
 
 
 def test_labels_stay_short() -> None:

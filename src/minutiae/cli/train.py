@@ -107,42 +107,43 @@ def train(
     show_config
         Print the complete effective config and train nothing.
     """
-    levels = parse_levels(details)
-    if config is not None:
-        if preset is not None or flavour is not None:
-            raise ConfigError("--config replaces preset, environment and flavour; give one or the other")
-        chosen, stored_seed = read_config(config)
-        chosen = chosen.replace(**levels)
-        arguments: dict[str, Any] = {"preset_or_config": chosen}
-    else:
-        if environment is not None and "environment" in levels:
-            raise ConfigError("the environment is given twice; leave out --environment")
-        environment = levels.pop("environment", environment)
-        if preset is None or environment is None:
-            missing = "PRESET and ENVIRONMENT" if preset is None else "ENVIRONMENT"
-            raise ConfigError(f"{missing} missing, as in: minutiae train ppo Hopper-v5")
-        chosen, stored_seed = preset_config(preset, environment, flavour, **levels), 0
-        arguments = {"preset_or_config": preset, "environment": environment, "flavour": flavour, **levels}
+    chosen, arguments, stored_seed = choose(preset, environment, flavour, config, parse_levels(details))
     if show_config:
         sys.stdout.write(to_toml(chosen))
         return 0
     from minutiae.cli.training import show
     from minutiae.control.training import train as train_runs
 
-    first = stored_seed if seed is None else seed
-    return show(
-        lambda listener: train_runs(
-            **arguments,
-            seed=first,
-            seeds=seeds,
-            name=name,
-            out=out,
-            workers=workers,
-            sinks=sink,
-            listener=listener,
-        ),
-        seeds,
-    )
+    arguments |= {"seed": stored_seed if seed is None else seed, "seeds": seeds, "name": name, "out": out}
+    return show(lambda listener: train_runs(**arguments, workers=workers, sinks=sink, listener=listener), seeds)
+
+
+def choose(
+    preset: str | None,
+    environment: str | None,
+    flavour: str | None,
+    file: Path | None,
+    levels: dict[str, Any],
+) -> tuple[Config, dict[str, Any], int]:
+    """The config to train, the same as arguments of `minutiae.train`, and the first seed unless one is given.
+
+    Raises:
+        ConfigError: neither a preset with an environment nor a file is named, or both, or as `preset`.
+    """
+    if file is not None:
+        if preset is not None or flavour is not None:
+            raise ConfigError("--config replaces preset, environment and flavour; give one or the other")
+        stored, seed = read_config(file)
+        config = stored.replace(**levels)
+        return config, {"preset_or_config": config}, seed
+    if environment is not None and "environment" in levels:
+        raise ConfigError("the environment is given twice; leave out --environment")
+    environment = levels.pop("environment", environment)
+    if preset is None or environment is None:
+        missing = "PRESET and ENVIRONMENT" if preset is None else "ENVIRONMENT"
+        raise ConfigError(f"{missing} missing, as in: minutiae train ppo Hopper-v5")
+    named = {"preset_or_config": preset, "environment": environment, "flavour": flavour, **levels}
+    return preset_config(preset, environment, flavour, **levels), named, 0
 
 
 def prepare(words: Sequence[str]) -> list[str]:

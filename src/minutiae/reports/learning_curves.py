@@ -121,7 +121,8 @@ def draw(axes: Axes, drawn: Sequence[Curve], metric: str, x: str) -> None:
     axes.set_ylabel(metric)
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(alpha=0.25)
-    axes.legend(frameon=False, fontsize="small")
+    # Below the axes, because bands leave no free corner.
+    axes.figure.legend(loc="outside lower left", frameon=False, fontsize="small")
     _look_at_the_seeds(axes, drawn)
     if several:
         axes.set_title(f"mean and {BAND}; n: seeds", fontsize="x-small", loc="left", color="0.35")
@@ -145,7 +146,9 @@ def labels(configs: Sequence[Config]) -> list[str]:
     ]
     texts = []
     for config in configs:
-        differing = [f"{name} {CATALOGUE[name].format(getattr(config, name))}" for name in telling]
+        differing = [
+            f"{name} {CATALOGUE[name].format(getattr(config, name))}" for name in telling if config.applies(name)
+        ]
         shown = differing[:3] + ([f"and {len(differing) - 3} more"] if len(differing) > 3 else [])
         texts.append(", ".join([f"{config.algorithm} on {config.environment}", *shown]))
     return texts
