@@ -197,7 +197,7 @@ def test_interrupt_before_anything_was_saved(
     assert capsys.readouterr().err == "minutiae: interrupted; start it again\n"
 
 
-def test_real_interrupt_and_resume(tmp_path: Path) -> None:
+def test_real_interrupt_leaves_a_run_to_resume(tmp_path: Path) -> None:
     words = [sys.executable, "-m", "minutiae", "train", "ppo", "CartPole-v1", "--steps", "200000", *TINY]
     process = subprocess.Popen(
         [*words, "--out", str(tmp_path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
