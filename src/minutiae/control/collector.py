@@ -73,18 +73,20 @@ class Collector:
         size, total = policy.observation_size, self.agents * self.rows
         shape = (self.agents, self.steps, self.rows)
         integers = policy.distribution.actions_are_integers
-        self._observations = np.empty((*shape, size), np.float32)
-        self._next_observations = np.empty((*shape, size), np.float32)
-        self._actions = np.empty((*shape, policy.distribution.action_size), np.int32 if integers else np.float32)
-        self._raw_rewards = np.zeros(shape)
-        self._terminated = np.empty(shape, bool)
-        self._truncated = np.empty(shape, bool)
+        self._observations = np.zeros((*shape, size), np.float32)
+        self._next_observations = np.zeros((*shape, size), np.float32)
+        self._actions = np.zeros((*shape, policy.distribution.action_size), np.int32 if integers else np.float32)
+        # What the pool says of its rows is kept as it comes, by time first.
+        self._rewards_by_time = np.zeros((self.steps, total))
+        self._terminated = np.zeros((self.steps, total), bool)
+        self._truncated = np.zeros((self.steps, total), bool)
         keep_raw = normalizer.before_update.any() or normalizer.after_update.any()
-        self._raw = np.empty((2, *shape, size)) if keep_raw else None
-        self._current = np.empty((self.agents, self.rows, size), np.float32)
-        self._current_raw = np.empty((self.agents, self.rows, size))
+        self._raw = np.zeros((2, *shape, size)) if keep_raw else None
+        self._current = np.zeros((self.agents, self.rows, size), np.float32)
+        self._current_raw = np.zeros((self.agents, self.rows, size))
         self._returns = np.zeros(total)
-        self._lengths = np.zeros(total, np.int64)
+        self._started = np.zeros(total, np.int64)
+        self._clock = 0
 
     def renew(self, segment: int) -> None:
         """Replace the pool by one seeded from (agent seed, segment): running episodes are cut and forgotten."""
@@ -106,7 +108,7 @@ class Collector:
         assert self._pool is not None
         rows = np.flatnonzero(np.repeat(which, self.rows))
         self._returns[rows] = 0.0
-        self._lengths[rows] = 0
+        self._started[rows] = self._clock
         flat = self._current_raw.reshape(len(self._returns), -1)
         flat[rows] = self._pool.reset(rows if len(rows) < len(flat) else None)
         if not self._frozen:
@@ -117,15 +119,22 @@ class Collector:
 
     def shapes(self) -> Batch:
         """A batch of the right shapes and types, its contents meaningless."""
-        rewards = self._raw_rewards.astype(np.float32)
+        return self._batch(np.zeros(self._actions.shape[:3], np.float32))
+
+    def _batch(self, rewards: Array) -> Batch:
         return Batch(
             self._observations,
             self._next_observations,
             self._actions,
             rewards,
-            self._terminated,
-            self._truncated,
+            self._by_agent(self._terminated),
+            self._by_agent(self._truncated),
         )
+
+    def _by_agent(self, by_time: Array) -> Array:
+        """`[T, P N]` -> `[P, T, N]`, contiguous."""
+        split = by_time.reshape(self.steps, self.agents, self.rows)
+        return np.ascontiguousarray(split.transpose(1, 0, 2))
 
     def collect(self, parameters: Any, iteration: int, alive: Array) -> tuple[Batch, Episodes]:
         """One rollout with the policy `parameters` (NumPy, leading axis P) -> batch `[P, T, N, ...]` and its episodes.
@@ -139,25 +148,20 @@ class Collector:
         self._fresh = False
         noise = self._noise(iteration)
         idle = None if alive.all() else ~alive
+        policy, distribution, interface = self._policy, self._policy.distribution, self._interface
+        total = len(self._returns)
         ended: list[tuple[Array, Array, Array]] = []
+        successors: list[tuple[int, Array, Array]] = []
         for t in range(self.steps):
             self._observations[:, t] = self._current
-            distribution = self._policy.distribution_of(parameters, self._current)
-            sample = self._policy.distribution.sample(distribution, noise[:, t])
-            stored = self._interface.to_stored(sample)
+            sample = distribution.sample(policy.distribution_of(parameters, self._current), noise[:, t])
+            stored = interface.to_stored(sample)
             if idle is not None:
                 stored[idle] = 0
             self._actions[:, t] = stored
-            self._advance(t, stored, ended)
-        rewards = self._scaled_rewards()
-        batch = Batch(
-            self._observations,
-            self._next_observations,
-            self._actions,
-            rewards,
-            self._terminated,
-            self._truncated,
-        )
+            self._advance(t, interface.to_environment(stored.reshape(total, -1)), ended, successors)
+        self._fill_next_observations(successors)
+        batch = self._batch(self._scaled_rewards())
         if self._raw is not None and not self._frozen:
             batch = self._update_by_rollout(batch)
         if not ended:
@@ -174,46 +178,55 @@ class Collector:
             ]
         )
 
-    def _advance(self, t: int, stored: Array, ended: list[tuple[Array, Array, Array]]) -> None:
-        """Step every row once, count, and reset what finished."""
+    def _advance(
+        self,
+        t: int,
+        actions: Array,
+        ended: list[tuple[Array, Array, Array]],
+        successors: list[tuple[int, Array, Array]],
+    ) -> None:
+        """Step every row once and reset what finished; `ended` and `successors` grow by what ended at `t`."""
         assert self._pool is not None
-        total = len(self._returns)
-        actions = self._interface.to_environment(stored.reshape(total, -1))
         observations, rewards, terminated, truncated = self._pool.step(actions)
-        shape = (self.agents, self.rows)
-        self._raw_rewards[:, t] = rewards.reshape(shape)
-        self._terminated[:, t] = terminated.reshape(shape)
-        self._truncated[:, t] = truncated.reshape(shape)
+        self._rewards_by_time[t] = rewards
+        self._terminated[t] = terminated
+        self._truncated[t] = truncated
         self._returns += rewards
-        self._lengths += 1
+        self._clock += 1
+        shape = self._current_raw.shape
         if self._raw is not None:
             self._raw[0, :, t] = self._current_raw
-            self._raw[1, :, t] = observations.reshape(*shape, -1)
+            self._raw[1, :, t] = observations.reshape(shape)
         done = terminated | truncated
         finished = np.flatnonzero(done) if done.any() else None
-        starts = observations
         if finished is not None:
-            ended.append((finished, self._returns[finished], self._lengths[finished]))
+            ended.append((finished, self._returns[finished], self._clock - self._started[finished]))
             self._returns[finished] = 0.0
-            self._lengths[finished] = 0
-            starts = observations.copy()
-            starts[finished] = self._pool.reset(finished)
-        self._current_raw = starts.reshape(*shape, -1)
+            self._started[finished] = self._clock
+            true_successors = observations.reshape(shape)
+            observations = observations.copy()
+            observations[finished] = self._pool.reset(finished)
+        self._current_raw = observations.reshape(shape)
         if not self._frozen:
             self._normalizer.observe(self._current_raw)
         self._current = self._normalizer.normalize(self._current_raw)
-        if finished is None:
-            self._next_observations[:, t] = self._current
-        else:
+        if finished is not None:
             # The true successor of a finished episode: seen by the value network, never by the statistics.
-            successors = self._normalizer.normalize(observations.reshape(*shape, -1))
-            at = done.reshape(*shape, 1)
-            self._next_observations[:, t] = np.where(at, successors, self._current)
+            seen = self._normalizer.normalize(true_successors).reshape(len(done), -1)
+            successors.append((t, finished, seen[finished]))
+
+    def _fill_next_observations(self, successors: list[tuple[int, Array, Array]]) -> None:
+        """A step's successor is the next step's observation, but for the rollout's end and for episodes' ends."""
+        self._next_observations[:, :-1] = self._observations[:, 1:]
+        self._next_observations[:, -1] = self._current
+        for t, rows, seen in successors:
+            self._next_observations[rows // self.rows, t, rows % self.rows] = seen
 
     def _scaled_rewards(self) -> Array:
+        rewards = self._by_agent(self._rewards_by_time)
         if self._frozen:
-            return self._rewards.scale_frozen(self._raw_rewards)
-        return self._rewards.scale(self._raw_rewards, self._terminated, self._truncated)
+            return self._rewards.scale_frozen(rewards)
+        return self._rewards.scale(rewards, self._by_agent(self._terminated), self._by_agent(self._truncated))
 
     def _update_by_rollout(self, batch: Batch) -> Batch:
         """Count the rollout's observations for agents whose statistics move once per iteration."""

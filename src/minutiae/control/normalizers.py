@@ -76,16 +76,37 @@ class Moments:
         self.squares += step
         self.count = total
 
+    def update_in_time(self, samples: Array, which: Array) -> tuple[Array, Array]:
+        """Merge `samples` `[P, T, N]` of one quantity (K = 1) step by step -> mean and deviation after each, `[P, T]`.
+
+        The same numbers, to rounding, as T calls of `update` and `deviation`: sums about the mean held before.
+        """
+        steps, rows = samples.shape[1:]
+        centered = samples - self.mean[:, :, None]
+        first = np.cumsum(centered.sum(axis=2), axis=1)
+        second = np.cumsum(np.square(centered).sum(axis=2), axis=1)
+        count = self.count[:, None] + rows * np.arange(1, steps + 1)
+        offset = first / count
+        mean = self.mean + offset
+        squares = np.maximum(self.squares + second - offset * first, 0.0)
+        deviation = self._deviation(count, mean, squares)
+        self.count = np.where(which, count[:, -1], self.count)
+        self.mean = np.where(which[:, None], mean[:, -1:], self.mean)
+        self.squares = np.where(which[:, None], squares[:, -1:], self.squares)
+        return mean, deviation
+
     def deviation(self) -> Array:
         """Standard deviations `[P, K]`, always positive and finite (1 before the first sample)."""
-        degrees = self.count - self._ddof
+        return self._deviation(self.count[:, None], self.mean, self.squares)
+
+    def _deviation(self, count: Array, mean: Array, squares: Array) -> Array:
+        degrees = count - self._ddof[:, None]
         if degrees.min() > 0:
-            variance = self.squares / degrees[:, None]
+            variance = squares / degrees
         else:
             # A first sample has no spread of its own; the sample estimator takes its square (RunningStat.var).
-            alone = np.where(self.count[:, None] > 0, np.square(self.mean), 1.0)
-            spread = self.squares / np.where(degrees > 0, degrees, 1.0)[:, None]
-            variance = np.where(degrees[:, None] > 0, spread, alone)
+            alone = np.where(count > 0, np.square(mean), 1.0)
+            variance = np.where(degrees > 0, squares / np.where(degrees > 0, degrees, 1.0), alone)
         variance += self._inside
         np.sqrt(variance, out=variance)
         variance += self._outside
@@ -190,7 +211,6 @@ class RewardScaler:
         self.by_returns = np.array([c.reward_scaling == "returns" for c in configs])
         self.by_rewards = np.array([c.reward_scaling == "rewards" for c in configs])
         self.enabled = self.by_returns | self.by_rewards
-        self._any_by_rewards = self.by_rewards.any()
         self.estimator = Estimator.of([c.reward_scaling_estimator for c in configs])
         self.moments = Moments(self.estimator, 1)
         self.discount = np.array([c.discount for c in configs])[:, None]
@@ -212,15 +232,10 @@ class RewardScaler:
             return np.clip(rewards, -limit, limit).astype(np.float32)
         returns = self._discounted(rewards, terminated, truncated)
         samples = np.where(self.by_returns[:, None, None], returns, rewards)
-        scaled = np.empty_like(rewards)
-        shift = np.zeros((len(rewards), 1))
-        for t in range(rewards.shape[1]):
-            self.moments.update(samples[:, t, :, None], self.enabled)
-            deviation = np.where(self.enabled[:, None], self.moments.deviation(), 1.0)
-            if self._any_by_rewards:
-                shift = np.where(self.by_rewards[:, None], self.moments.mean, 0.0)
-            scaled[:, t] = (rewards[:, t] - shift) / deviation + shift
-        return np.clip(scaled, -limit, limit).astype(np.float32)
+        mean, deviation = self.moments.update_in_time(samples, self.enabled)
+        deviation = np.where(self.enabled[:, None], deviation, 1.0)[..., None]
+        shift = np.where(self.by_rewards[:, None], mean, 0.0)[..., None]
+        return np.clip((rewards - shift) / deviation + shift, -limit, limit).astype(np.float32)
 
     def _discounted(self, rewards: Array, terminated: Array, truncated: Array) -> Array:
         """R <- discount R + r at every step `[P, T, N]`, set back to zero where the level says so."""
