@@ -53,42 +53,73 @@ class Moments:
         self.count = prior.copy()
         self.mean = np.zeros((len(prior), size))
         self.squares = np.repeat(prior[:, None], size, axis=1)
+        self._settled = False
         self._ddof = estimator.ddof
         self._inside, self._outside = estimator.inside_epsilon[:, None], estimator.outside_epsilon[:, None]
 
-    def update(self, samples: Array, which: Array) -> None:
-        """Merge `samples` `[P, N, K]` into the agents where `which` `[P]` holds (parallel update, Chan et al. 1979)."""
-        rows = samples.shape[1]
-        added = rows * which
-        total = self.count + added
-        share = (added / np.maximum(total, 1e-300))[:, None]
-        if rows == 1:
-            delta = samples[:, 0] - self.mean
+    def update(self, samples: Array, which: Array | None = None) -> None:
+        """Merge `samples` `[P, N, K]` into the agents where `which` `[P]` holds, or into all.
+
+        The parallel update of Chan et al. 1979, with sums about `_pivot`.
+        """
+        pivot = self._pivot(samples, which)
+        centered = samples - pivot[:, None]
+        if samples.shape[1] == 1:
+            first = centered[:, 0]
+            second = first * first
         else:
-            batch_mean = samples.mean(axis=1)
-            delta = batch_mean - self.mean
-            inside = samples - batch_mean[:, None]
-            self.squares += np.einsum("pnk,pnk->pk", inside, inside) * which[:, None]
-        step = delta * share
-        self.mean += step
-        step *= delta
-        step *= self.count[:, None]
-        self.squares += step
-        self.count = total
+            first = np.add.reduce(centered, axis=1)
+            np.multiply(centered, centered, out=centered)
+            second = np.add.reduce(centered, axis=1)
+        if which is None:
+            count = self.count + samples.shape[1]
+        else:
+            count = self.count + samples.shape[1] * which
+            first, second = first * which[:, None], second * which[:, None]
+        if pivot is not self.mean:
+            first, second = self._with_past(pivot, first, second)
+        offset = first / np.maximum(count, 1e-300)[:, None]
+        second -= offset * first
+        if pivot is self.mean:
+            self.mean += offset
+            # Equal samples have no spread, whatever rounding says.
+            self.squares += np.maximum(second, 0.0, out=second)
+        else:
+            new = (count > self.count)[:, None]
+            self.mean = np.where(new, pivot + offset, self.mean)
+            self.squares = np.where(new, np.maximum(second, 0.0), self.squares)
+        self.count = count
+
+    def _pivot(self, samples: Array, which: Array | None) -> Array:
+        """About what to sum `[P, K]`: the mean held, once there is one; a batch of their own for the first samples.
+
+        Sums about a point that is far from the samples lose the digits that the spread is made of.
+        """
+        if self._settled:
+            return self.mean
+        self._settled = bool(((self.count > 1) if which is None else (self.count > 1) | ~which).all())
+        return self.mean if self._settled else samples.mean(axis=1)
+
+    def _with_past(self, pivot: Array, first: Array, second: Array) -> tuple[Array, Array]:
+        """Sums and squared sums about `pivot` of the samples counted before, added to those of new ones."""
+        count, shift = self.count[:, None], self.mean - pivot
+        return first + count * shift, second + self.squares + count * np.square(shift)
 
     def update_in_time(self, samples: Array, which: Array) -> tuple[Array, Array]:
         """Merge `samples` `[P, T, N]` of one quantity (K = 1) step by step -> mean and deviation after each, `[P, T]`.
 
-        The same numbers, to rounding, as T calls of `update` and `deviation`: sums about the mean held before.
+        The same numbers, to rounding, as T calls of `update` and `deviation`.
         """
-        steps, rows = samples.shape[1:]
-        centered = samples - self.mean[:, :, None]
+        agents, steps, rows = samples.shape
+        pivot = self._pivot(samples.reshape(agents, steps * rows, 1), which)
+        centered = samples - pivot[:, :, None]
         first = np.cumsum(centered.sum(axis=2), axis=1)
         second = np.cumsum(np.square(centered).sum(axis=2), axis=1)
         count = self.count[:, None] + rows * np.arange(1, steps + 1)
+        first, second = self._with_past(pivot, first, second)
         offset = first / count
-        mean = self.mean + offset
-        squares = np.maximum(self.squares + second - offset * first, 0.0)
+        mean = pivot + offset
+        squares = np.maximum(second - offset * first, 0.0)
         deviation = self._deviation(count, mean, squares)
         self.count = np.where(which, count[:, -1], self.count)
         self.mean = np.where(which[:, None], mean[:, -1:], self.mean)
@@ -120,6 +151,7 @@ class Moments:
         }
 
     def restore(self, agent: int, state: dict[str, Array]) -> None:
+        self._settled = False
         self.count[agent] = state["count"][0]
         self.mean[agent] = state["mean"]
         self.squares[agent] = state["squares"]
@@ -148,7 +180,7 @@ class ObservationNormalizer:
         limit = _limits([c.observation_clipping for c in configs])
         self._limit = limit[:, None, None] if np.isfinite(limit).any() else None
         self._all, self._none = self.enabled.all(), not self.enabled.any()
-        self._any_per_step = self.per_step.any()
+        self._any_per_step, self._all_per_step = self.per_step.any(), self.per_step.all()
         self._refresh()
 
     def _refresh(self) -> None:
@@ -162,7 +194,8 @@ class ObservationNormalizer:
     def observe(self, observations: Array, which: Array | None = None) -> None:
         """Count new observations `[P, N, O]` of the agents that update at every step (and are in `which` `[P]`)."""
         if self._any_per_step:
-            self.moments.update(observations, self.per_step if which is None else self.per_step & which)
+            counted = self.per_step if which is None else self.per_step & which
+            self.moments.update(observations, None if self._all_per_step and which is None else counted)
             self._refresh()
 
     def observe_rollout(self, observations: Array, which: Array) -> None:
