@@ -122,9 +122,10 @@ def resume(
         RunError: nothing is there, or it is damaged.
     """
     path = Path(path)
-    if is_run(path) and is_group(path.parent) and path.resolve().name in RunGroup.open(path.parent).members:
-        group = RunGroup.open(path.parent)
-        mine = [chunk for chunk in group.chunks if path.resolve().name in chunk]
+    folder = path.resolve()  # "." has a name and a parent only then
+    if is_run(path) and is_group(folder.parent) and folder.name in RunGroup.open(folder.parent).members:
+        group = RunGroup.open(folder.parent)
+        mine = [chunk for chunk in group.chunks if folder.name in chunk]
         _train_group(group, mine, workers, sinks, listener)
         return [open_run(path)]
     if is_group(path):
