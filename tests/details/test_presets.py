@@ -58,6 +58,8 @@ def test_trpo():
         "max_kl": 0.02,
         "advantage_normalization": "batch",
         "gradient_clipping": None,
+        "fisher_fraction": 0.2,
+        "fisher_subset": "strided",
     }
 
 

@@ -41,6 +41,9 @@ _WITHOUT_THE_NINE: dict[str, Any] = {
 _TRPO: dict[str, Any] = {
     "algorithm": "trpo",
     "max_kl": 0.02,
+    # Every fifth state, as Baselines trpo_mpi: the Fisher products would be most of an update otherwise.
+    "fisher_fraction": 0.2,
+    "fisher_subset": "strided",
     "advantage_normalization": "batch",
     "gradient_clipping": None,
 }
