@@ -32,11 +32,32 @@ def flattened(array: Any) -> Any:
     return array.reshape((array.shape[0] * array.shape[1], *array.shape[2:]))
 
 
-def prepare(policy: Policy, parameters: Any, batch: Batch, numbers: Numbers) -> tuple[Samples, dict[str, Any]]:
+def acting_distribution(
+    policy: Policy, parameters: Any, observations: Any, actions: Any, parts: int
+) -> tuple[dict[str, Any], dict[str, Any], Any]:
+    """The acting distribution of samples `[B, ...]` (divided as by `split_static`) and their log-probabilities `[B]`.
+
+    Computed in `parts` equal parts: a matrix product may round differently for another number of rows, so only parts of
+    a minibatch's size give the very numbers that the first gradient step will compare them with.
+    """
+
+    def of_part(part: tuple[Any, Any]) -> tuple[Any, Any]:
+        distribution = policy.distribution_of(parameters, part[0])
+        return split_static(distribution, len(part[0])), policy.distribution.log_prob(distribution, part[1])
+
+    divided = jax.tree.map(lambda x: x.reshape((parts, -1, *x.shape[1:])), (observations, actions))
+    (batched, static), log_probs = jax.lax.map(of_part, divided)
+    batched, log_probs = jax.tree.map(flattened, (batched, log_probs))
+    return batched, {name: value[0] for name, value in static.items()}, log_probs
+
+
+def prepare(
+    policy: Policy, parameters: Any, batch: Batch, numbers: Numbers, parts: int = 1
+) -> tuple[Samples, dict[str, Any]]:
     """Samples `[B, ...]` of one agent's batch `[T, N, ...]` under the parameters it acted with.
 
     Also returns the state-independent part of the acting distribution. Old log-probabilities are computed here and not
-    while acting, by the same program that will compute the new ones, so the first ratio is one.
+    while acting, in `parts` of as many samples as the first policy step will see, so the first ratio is exactly one.
     """
     steps, rows = batch.rewards.shape
     observations = flattened(batch.observations)
@@ -70,13 +91,12 @@ def prepare(policy: Policy, parameters: Any, batch: Batch, numbers: Numbers) -> 
     by_batch = numbers["advantage_normalization"] == BATCH_ADVANTAGES
     # Steps that end an episode are never regressed on: MadryLab/implementation-matters, `value_step`
     masked = (numbers["value_target_terminal_mask"] > 0) & ended
-    distribution = policy.distribution_of(parameters["policy"], observations)
-    old, old_static = split_static(distribution, steps * rows)
     actions = flattened(batch.actions)
+    old, old_static, old_log_probs = acting_distribution(policy, parameters["policy"], observations, actions, parts)
     samples = Samples(
         observations=observations,
         actions=actions,
-        old_log_probs=policy.distribution.log_prob(distribution, actions),
+        old_log_probs=old_log_probs,
         old=old,
         advantages=flattened(jnp.where(by_batch, normalized, advantages)),
         targets=flattened(targets),

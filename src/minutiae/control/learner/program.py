@@ -85,7 +85,7 @@ def _optimize(
 def _update(
     structure: Structure, state: LearnerState, batch: Batch, indices: Indices, numbers: Numbers
 ) -> tuple[LearnerState, Metrics, Samples]:
-    samples, old_static = prepare(structure.policy, state.parameters, batch, numbers)
+    samples, old_static = prepare(structure.policy, state.parameters, batch, numbers, structure.policy_parts)
     updated, metrics = _optimize(structure, state, samples, old_static, indices, numbers)
     measured = trust_region_diagnostics(structure, updated.parameters, samples, old_static, numbers, "batch")
     metrics |= measured

@@ -37,6 +37,11 @@ class Structure:
         """One optimizer for both networks: PPO unless `separate_optimizers`; TRPO never."""
         return self.algorithm == "ppo" and not self.separate_optimizers
 
+    @property
+    def policy_parts(self) -> int:
+        """Into how many parts the samples are cut for a step of the policy: TRPO's one step sees them all."""
+        return 1 if self.algorithm == "trpo" else self.minibatches
+
     @classmethod
     def of(cls, config: Config, policy: Policy) -> Structure:
         batch = config.environments * config.rollout_length
