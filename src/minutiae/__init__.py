@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from minutiae.control.training import Run, open_run, open_runs, resume, train, train_population
     from minutiae.control.watching import watch
     from minutiae.details import CATALOGUE, Config, preset, preset_names
-    from minutiae.errors import ConfigError, DivergenceError, MinutiaeError, RunError, UnsupportedEnvironment
+    from minutiae.errors import ConfigError, MinutiaeError, RunError, UnsupportedEnvironment
     from minutiae.reports.learning_curves import plot
 
 __version__ = "0.1.0"
@@ -29,7 +29,6 @@ _HOMES = {
     "minutiae.details": ("CATALOGUE", "Config", "preset", "preset_names"),
     "minutiae.errors": (
         "ConfigError",
-        "DivergenceError",
         "MinutiaeError",
         "RunError",
         "UnsupportedEnvironment",
@@ -42,7 +41,6 @@ __all__ = [
     "CATALOGUE",
     "Config",
     "ConfigError",
-    "DivergenceError",
     "Evaluation",
     "MinutiaeError",
     "Progress",

@@ -22,10 +22,6 @@ class RunError(MinutiaeError):
     """A run directory that is missing, foreign, truncated or cannot be written."""
 
 
-class DivergenceError(MinutiaeError):
-    """Training met a number that is not finite and every agent asked for has stopped."""
-
-
 def nearest(given: str, allowed: Iterable[str]) -> str | None:
     """The member of `allowed` whose spelling is closest to `given`, or `None` when nothing is close."""
     by_folded = {name.lower().replace("_", "-"): name for name in allowed}

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import os
 import platform
+import zlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
@@ -18,6 +19,10 @@ CPU_OPTIONS: dict[str, Any] = {"xla_backend_optimization_level": 1}
 """Save a fifth of the time XLA takes to compile for a CPU; the programs run as fast."""
 
 
+CACHED_PROGRAMS = 64
+"""How many compiled programs are kept on disk, some hundred kilobytes each."""
+
+
 def cache_folder() -> Path:
     """Where compiled programs are kept between runs: one folder for each kind of processor, since they are its code."""
     base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
@@ -27,6 +32,33 @@ def cache_folder() -> Path:
         facts = platform.processor()
     kind = hashlib.sha256(f"{platform.machine()} {facts}".encode()).hexdigest()[:12]
     return base / "minutiae" / "xla" / kind
+
+
+def prune_cache(folder: Path) -> list[Path]:
+    """Remove cached programs that a killed process left cut short, and all but the newest; returns what was removed.
+
+    JAX writes its cache in place and never replaces an entry, so a damaged one would warn at every start to come.
+    """
+    removed = []
+    with contextlib.suppress(OSError):  # another process may prune at the same time
+        newest_first = sorted(folder.glob("*-cache"), key=lambda path: path.stat().st_mtime, reverse=True)
+        for rank, path in enumerate(newest_first):
+            if rank >= CACHED_PROGRAMS or not _complete(path.read_bytes()):
+                path.unlink()
+                removed.append(path)
+    return removed
+
+
+def _complete(entry: bytes) -> bool:
+    """Whether a cache entry is whole. JAX compresses by zlib; another format is not ours to judge."""
+    if not entry.startswith(b"\x78"):
+        return bool(entry)
+    decompressor = zlib.decompressobj()
+    try:
+        decompressor.decompress(entry)
+    except zlib.error:
+        return False
+    return decompressor.eof
 
 
 @lru_cache(maxsize=1)
@@ -48,6 +80,7 @@ def start_jax() -> str:
                 with contextlib.suppress(OSError):  # a thread may have ended meanwhile
                     os.sched_setaffinity(thread, allowed)
     if "JAX_COMPILATION_CACHE_DIR" not in os.environ and chosen == "cpu":
+        prune_cache(cache_folder())
         jax.config.update("jax_compilation_cache_dir", str(cache_folder()))
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 1.0)
     return chosen
