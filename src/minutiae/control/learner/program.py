@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
 
 from minutiae.control.batch import Batch, Indices
-from minutiae.control.compilation import compile_in_background
+from minutiae.control.compilation import compile_in_background, compile_now
 from minutiae.control.learner.diagnostics import finite_flags, minibatch_summary, trust_region_diagnostics
 from minutiae.control.learner.epochs import policy_epochs, value_epochs
 from minutiae.control.learner.optimizers import initial_optimizer
@@ -130,7 +130,8 @@ def autopsy(structure: Structure, state: LearnerState, batch: Batch, indices: In
         names.extend(found)
         return list(found.values())
 
-    finite = jax.device_get(jax.jit(flags)(state, batch, indices, numbers))
+    arguments = (state, batch, indices, numbers)
+    finite = jax.device_get(compile_now(flags, arguments)(*arguments))
     return next((name for name, sound in zip(names, finite, strict=True) if not sound), None)
 
 
