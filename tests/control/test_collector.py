@@ -211,7 +211,7 @@ def test_logged_returns_and_lengths_are_exact(environment: str) -> None:
 
 
 def moments(observations: np.ndarray, sample: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and deviation of all `[K, O]`, in two passes; the population begins with 1e-4 samples, mean 0, variance 1."""
+    """Mean and deviation of all `[K, O]`, in two passes; the population begins with 1e-4 of mean 0, variance 1."""
     if sample:
         return observations.mean(0), observations.std(0, ddof=1) + 1e-8
     count = len(observations) + 1e-4
