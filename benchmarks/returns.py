@@ -20,6 +20,9 @@ from minutiae.control.run import Run
 
 TASKS = ("Hopper-v5", "Walker2d-v5", "HalfCheetah-v5", "InvertedDoublePendulum-v5", "Humanoid-v5")
 
+COLUMNS = ("iteration", "steps", "episodes", "return_mean", "length_mean", "kl_exact_batch", "ratio_max_batch")
+"""What is committed of every iteration; a run's own `metrics.parquet` has everything."""
+
 PUBLISHED = {
     "Hopper-v5": "ppo2 2449 ± 596 (v2), SB3 zoo 2410 ± 10 (v3), CleanRL 2685 (v2, 2M), Engstrom et al. 2513 (v2)",
     "Walker2d-v5": "ppo2 3142 ± 982 (v2), SB3 zoo 3479 ± 822 (v3), CleanRL 3753 (v2, 2M), Engstrom et al. 3292 (v2)",
@@ -58,11 +61,12 @@ def tell(progress: Progress) -> None:
 
 
 def finished(store: Path) -> dict[tuple[str, str], list[Run]]:
-    """Runs that ended, by preset (the folder's first word) and task."""
+    """Runs that ended, by preset (what stands before the task in the folder's name) and task."""
     groups: dict[tuple[str, str], list[Run]] = {}
     for run in minutiae.open_runs(store):
         if run.status != "unfinished":
-            groups.setdefault((run.path.parent.name.split("-")[0], run.config.environment), []).append(run)
+            name = run.path.parent.name.partition(f"-{run.config.environment}")[0]
+            groups.setdefault((name, run.config.environment), []).append(run)
     return {key: sorted(runs, key=lambda run: run.seed) for key, runs in sorted(groups.items())}
 
 
@@ -89,9 +93,8 @@ def report(arguments: argparse.Namespace) -> None:
         for run in runs:
             result = run.result or {}
             facts = {"preset": preset, "task": task, "seed": run.seed}
-            rows.append({**facts, "status": run.status, "final_return": result["final_return"], "steps": result["steps"]})
-            columns = ["iteration", "steps", "episodes", "return_mean", "length_mean", "kl_exact_batch", "ratio_max_batch"]
-            frame = run.metrics().select(columns)
+            rows.append({**facts, "status": run.status, **{name: result[name] for name in ("final_return", "steps")}})
+            frame = run.metrics().select(COLUMNS)
             frames.append(frame.with_columns(*(polars.lit(value).alias(name) for name, value in facts.items())))
     table = polars.DataFrame(rows)
     table.write_parquet(output / "returns.parquet")
@@ -102,7 +105,8 @@ def report(arguments: argparse.Namespace) -> None:
         axes = figure.add_subplot(-(-len(groups) // 2), 2, place + 1)
         draw(axes, curves([run.path for run in runs]), "return_mean", "steps")
         axes.set_title(f"{preset} on {task}")
-        axes.get_legend().remove()
+        if (legend := axes.get_legend()) is not None:
+            legend.remove()
     figure.savefig(output / "returns.png", dpi=110)
 
 

@@ -210,6 +210,62 @@ def test_logged_returns_and_lengths_are_exact(environment: str) -> None:
     case.collector.close()
 
 
+def ends_in(table: np.ndarray) -> list[tuple[int, int]]:
+    """(agent, row) of every episode's end, in order of time."""
+    agents, steps, rows = table.shape
+    return [
+        (p, n)
+        for t in range(steps)
+        for p in range(agents)
+        for n in range(rows)
+        if table[p, t, n].terminated or table[p, t, n].truncated
+    ]
+
+
+@pytest.mark.parametrize("early", [None, 0])
+def test_episodes_wait_after_a_renewal_until_every_row_of_their_agent_has_ended_one(early: int | None) -> None:
+    # Rollouts of one step: told one by one, the first episodes after a renewal would be the shortest ones.
+    case = rig([config_of().replace(rollout_length=1)] * 2)
+    for segment in range(2):
+        case.collector.renew(segment)
+        agents = rows_of(SEEDS, segment)
+        ended: list[set[int]] = [set(), set()]
+        held: list[list[int]] = [[], []]
+        waited = 0
+        for iteration in range(8):
+            last = iteration == early
+            living = np.ones(2, bool)
+            _, episodes = case.collector.collect(case.parameters, iteration, living, segment_ends=last)
+            for p, n in ends_in(written(agents, 1)):
+                ended[p].add(n)
+                held[p].append(n)
+            for p in range(2):
+                told = int((episodes.agent == p).sum())
+                if len(ended[p]) == ROWS or last:
+                    assert told == len(held[p])
+                    held[p] = []
+                else:
+                    assert told == 0
+                    waited += len(held[p])
+        assert [len(rows) for rows in ended] == [ROWS, ROWS]
+        assert waited > 0
+    case.collector.close()
+
+
+def test_no_episode_waits_longer_than_a_time_limit() -> None:
+    # Where a row may never end, the others are told all the same once a time limit has passed.
+    case = rig([config_of().replace(rollout_length=1)], seeds=SEEDS[:1])
+    case.collector.renew(0)
+    case.collector._time_limit = 2
+    case.collector.renew(0)
+    agents = rows_of(SEEDS[:1], 0)
+    told = [len(case.collector.collect(case.parameters, i, np.ones(1, bool))[1].agent) for i in range(2)]
+    ends = [len(ends_in(written(agents, 1))) for _ in range(2)]
+    assert told == [0, sum(ends)]
+    assert sum(ends) > 0
+    case.collector.close()
+
+
 def moments(observations: np.ndarray, sample: bool) -> tuple[np.ndarray, np.ndarray]:
     """Mean and deviation of all `[K, O]`, in two passes; the population begins with 1e-4 of mean 0, variance 1."""
     if sample:

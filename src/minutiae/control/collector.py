@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minutiae.control.batch import Batch
-from minutiae.control.environments import Pool, make_pool
+from minutiae.control.environments import Pool, describe, make_pool
 from minutiae.control.normalizers import ObservationNormalizer, RewardScaler
 from minutiae.control.policies.actions import ActionInterface
 from minutiae.control.policies.policy import Policy
@@ -20,13 +20,19 @@ from minutiae.details import Config
 
 Array = np.ndarray
 
+UNKNOWN_TIME_LIMIT = 1000
+"""Steps taken for the time limit where an environment declares none."""
+
 
 class Episodes(NamedTuple):
-    """Episodes that ended during one rollout, in order of time: arrays `[E]`."""
+    """Episodes that ended, in order of time: arrays `[E]`."""
 
     agent: Array
     returns: Array
     lengths: Array
+
+
+NO_EPISODES = Episodes(np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64))
 
 
 class Collector:
@@ -87,6 +93,10 @@ class Collector:
         self._returns = np.zeros(total)
         self._started = np.zeros(total, np.int64)
         self._clock = 0
+        self._held = NO_EPISODES
+        self._time_limit = describe(self._environment).time_limit or UNKNOWN_TIME_LIMIT
+        self._hold_until = 0
+        self._first = np.zeros(total, bool)
 
     def renew(self, segment: int) -> None:
         """Replace the pool by one seeded from (agent seed, segment): running episodes are cut and forgotten."""
@@ -107,6 +117,9 @@ class Collector:
         """Reset all rows of the agents in `which` `[P]` from outside."""
         assert self._pool is not None
         rows = np.flatnonzero(np.repeat(which, self.rows))
+        if renewed:
+            self._held, self._hold_until = NO_EPISODES, self._clock + self._time_limit
+            self._first[:] = True
         self._returns[rows] = 0.0
         self._started[rows] = self._clock
         flat = self._current_raw.reshape(len(self._returns), -1)
@@ -136,11 +149,17 @@ class Collector:
         split = by_time.reshape(self.steps, self.agents, self.rows)
         return np.ascontiguousarray(split.transpose(1, 0, 2))
 
-    def collect(self, parameters: Any, iteration: int, alive: Array) -> tuple[Batch, Episodes]:
+    def collect(
+        self, parameters: Any, iteration: int, alive: Array, segment_ends: bool = False
+    ) -> tuple[Batch, Episodes]:
         """One rollout with the policy `parameters` (NumPy, leading axis P) -> batch `[P, T, N, ...]` and its episodes.
 
         The arrays of the batch are reused by the next call. Rows of agents that are not `alive` `[P]` idle: they act
         with zeros, since a diverged agent's numbers must not reach a simulator.
+
+        Just after a renewal, when all rows have begun an episode together, those that end first are the short ones, and
+        their mean return would say little but that. So episodes are held back until every row's first one has ended,
+        which is within a time limit, or the segment ends.
         """
         assert self._pool is not None, "renew() starts a segment"
         if not self._fresh and self._reset_each.any():
@@ -164,10 +183,21 @@ class Collector:
         batch = self._batch(self._scaled_rewards())
         if self._raw is not None and not self._frozen:
             batch = self._update_by_rollout(batch)
-        if not ended:
-            return batch, Episodes(np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64))
-        rows, returns, lengths = (np.concatenate(part) for part in zip(*ended, strict=True))
-        return batch, Episodes(rows // self.rows, returns, lengths)
+        return batch, self._released(ended, segment_ends)
+
+    def _released(self, ended: list[tuple[Array, Array, Array]], segment_ends: bool) -> Episodes:
+        """The episodes that may be told by now; whether an agent's may depends on its own rows alone."""
+        if ended:
+            rows, returns, lengths = (np.concatenate(part) for part in zip(*ended, strict=True))
+            self._first[rows] = False
+            parts = zip(self._held, Episodes(rows // self.rows, returns, lengths), strict=True)
+            self._held = Episodes(*(np.concatenate(part) for part in parts))
+        complete = np.asarray(~self._first.reshape(self.agents, self.rows).any(axis=1))
+        ready = complete | (self._clock >= self._hold_until or segment_ends)
+        told = ready[self._held.agent]
+        released = Episodes(*(part[told] for part in self._held))
+        self._held = Episodes(*(part[~told] for part in self._held))
+        return released
 
     def _noise(self, iteration: int) -> Array:
         distribution = self._policy.distribution

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from minutiae.control.batch import Batch, Indices
-from minutiae.control.collector import Collector, Episodes
+from minutiae.control.collector import UNKNOWN_TIME_LIMIT, Collector, Episodes
 from minutiae.control.environments import describe
 from minutiae.control.learner.program import autopsy, compile_held_out, compile_update, initial_state
 from minutiae.control.learner.structure import LearnerState, Structure
@@ -28,9 +28,6 @@ Array = np.ndarray
 
 SEGMENT_TIME_LIMITS = 20
 """A segment lasts about this many time limits: renewing the pool then shifts the states seen by a few percent."""
-
-UNKNOWN_TIME_LIMIT = 1000
-"""Steps taken for the time limit where an environment declares none."""
 
 
 @dataclass
@@ -78,11 +75,15 @@ def policy_of(config: Config) -> tuple[Policy, ActionInterface]:
 
 
 def segment_length(config: Config) -> int:
-    """Iterations between two renewals of the pool, at least 1 and at most the whole run."""
+    """Iterations between two renewals of the pool, at least 1 and at most the whole run.
+
+    The run is cut into equal parts of about `SEGMENT_TIME_LIMITS`, so that no renewal falls shortly before its end.
+    """
     if config.segment_iterations is not None:
         return min(config.segment_iterations, config.iterations)
     limit = describe(config.environment).time_limit or UNKNOWN_TIME_LIMIT
-    return max(1, min(config.iterations, round(SEGMENT_TIME_LIMITS * limit / config.rollout_length)))
+    parts = max(1, round(config.iterations * config.rollout_length / (SEGMENT_TIME_LIMITS * limit)))
+    return -(-config.iterations // parts)
 
 
 def stack(trees: Sequence[Any]) -> Any:
@@ -162,7 +163,8 @@ class Population:
         numbers = scheduled(self._numbers, self.iteration, self.iterations)
         acting = self.state.parameters
         host = jax.tree.map(np.asarray, acting["policy"])
-        batch, episodes = self._collector.collect(host, self.iteration, self.alive)
+        ends = (self.iteration + 1) % self.segment == 0 or self.iteration + 1 == self.iterations
+        batch, episodes = self._collector.collect(host, self.iteration, self.alive, ends)
         held_out = self._collect_held_out(host)
         collected = time.perf_counter()
         self._last = Inputs(self.state, batch, self._indices(), numbers)
