@@ -136,11 +136,25 @@ def _broken(path: Path) -> None:
     save_run(path, config, parameters=broken)
 
 
+def _of_another_size(path: Path) -> None:
+    save_run(path, Config(environment="probes:counter_continuous", policy_hidden_sizes=(3,)), parameters=HAND)
+
+
+def _without_statistics(path: Path) -> None:
+    config = Config(environment="probes:counter_continuous", policy_hidden_sizes=(2,))
+    save_run(path, config, parameters=HAND, normalizer={"shift": STATISTICS["shift"]})
+
+
 @pytest.mark.parametrize(
     ("make", "text"),
     [
         (lambda path: None, "no run at .*; check the path"),
         (_never_saved, "has no policy yet: .*; run: minutiae resume .*run"),
+        (
+            _of_another_size,
+            r"run does not fit its config: the saved 'policy/hidden/.*' is float32.2, 2., not float32.2, 3.;",
+        ),
+        (_without_statistics, "run does not fit its config: the saved state lacks 'normalizer/deviation'"),
         (_broken, "cannot act: its log_standard_deviation is not finite; use another run"),
     ],
 )

@@ -12,6 +12,7 @@ from minutiae.control.acting import normalized, policy_of
 from minutiae.control.environments.native import native_spaces
 from minutiae.control.learner.structure import LearnerState
 from minutiae.control.normalizers import ObservationNormalizer
+from minutiae.control.policies.initialization import initialize
 from minutiae.control.seeding import Purpose, stream
 from minutiae.details import Config, from_mapping, from_toml
 from minutiae.errors import RunError
@@ -90,20 +91,34 @@ def load(path: str | os.PathLike[str], seed: int = 0) -> TrainedPolicy:
         seed: of the actions that `act` draws.
 
     Raises:
-        RunError: no run is there, it has no policy yet, or its parameters are not finite.
+        RunError: no run is there, it has no policy yet, or its arrays do not fit its config or are not finite.
     """
     run = RunDirectory.open(path)
     if run.policy_path.exists():
         arrays, spec = load_policy(run.path)
-        config, tree = from_mapping(spec["config"]), unflatten(arrays)
+        config = from_mapping(spec.get("config", {}))
     else:
         config, spec = from_toml(run.config_text), {}
-        tree = _from_checkpoint(run, config)
+        arrays = flatten(_from_checkpoint(run, config))
+    try:
+        tree = unflatten(arrays, like=_template(config))
+    except RunError as error:
+        raise RunError(f"the policy in {run.path} does not fit its config: {error}") from error
     broken = [name for name, array in flatten(tree["policy"]).items() if not np.isfinite(array).all()]
     if broken:
         reasons = "".join(f" ({reason})" for reason in (run.result.reasons if run.result else ()))
         raise RunError(f"the policy in {run.path} cannot act: its {broken[0]} is not finite{reasons}; use another run")
     return TrainedPolicy(config, tree, spec, seed)
+
+
+def _template(config: Config) -> dict[str, Any]:
+    """Arrays of the shapes and types that a policy of this config has."""
+    policy, _ = policy_of(config)
+    parameters = initialize(stream(0, Purpose.PARAMETERS), policy, config)["policy"]
+    return {
+        "policy": parameters,
+        "normalizer": ObservationNormalizer([config], policy.observation_size).agent(0),
+    }
 
 
 def _from_checkpoint(run: RunDirectory, config: Config) -> dict[str, Any]:
