@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -103,9 +104,13 @@ POISONED: set[int] = set()
 
 
 class Wander(probes.Probe):
-    """A random walk that actions push left or right; over beyond 3, cut after 12 steps; pays for staying near 0."""
+    """A random walk that actions push left or right; over beyond 3, cut after 12 steps; pays for staying near 0.
+
+    Each step takes `PROBE_DELAY` seconds, an environment variable.
+    """
 
     length = 12
+    delay = float(os.environ.get("PROBE_DELAY", "0"))
     poisoned = False
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict]:
@@ -121,6 +126,8 @@ class Wander(probes.Probe):
         return np.array([self.place])
 
     def pay(self, action: float) -> float:
+        if self.delay:
+            time.sleep(self.delay)
         self.place += 0.4 * (2.0 * action - 1.0) + 0.5 * float(self.np_random.normal())
         if abs(self.place) > 3.0:
             self.length = self.time + 1
