@@ -88,12 +88,13 @@ def segment_length(config: Config) -> int:
 
 def stack(trees: Sequence[Any]) -> Any:
     """Trees of equal shape -> one tree with a leading axis P of JAX arrays."""
-    return jax.tree.map(lambda *leaves: jnp.stack([jnp.asarray(leaf) for leaf in leaves]), *trees)
+    # By NumPy: JAX would compile a program for every shape of leaf before the first iteration.
+    return jax.tree.map(lambda *leaves: jnp.asarray(np.stack([np.asarray(leaf) for leaf in leaves])), *trees)
 
 
 def agent_of(tree: Any, agent: int) -> Any:
     """One agent's part of a stacked tree, as NumPy arrays of its own."""
-    return jax.tree.map(lambda leaf: np.array(leaf[agent]), tree)
+    return jax.tree.map(lambda leaf: np.array(np.asarray(leaf)[agent]), tree)
 
 
 class Population:
