@@ -14,7 +14,7 @@ from typing import Any
 
 from minutiae.control.progress import Progress
 from minutiae.control.training import resume, train, train_population
-from small_runs import several, small
+from small_runs import several
 
 ITERATIONS = 12
 NAME = "run"
