@@ -14,7 +14,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import IO, Any
 
 from minutiae.control.progress import Listener, Progress
@@ -28,6 +28,9 @@ SILENCE_SECONDS = 600.0
 """A worker that reports nothing for so long, and for 20 of its longest pauses so far, is taken for dead."""
 
 SILENCE_PAUSES = 20.0
+
+POLL_SECONDS = 1.0
+"""How long to wait for a report before looking after the silent."""
 
 
 def usable_cores() -> list[int]:
@@ -44,20 +47,19 @@ class Worker:
     chunk: int
     process: subprocess.Popen[str]
     stderr: IO[bytes]
-    heard: float = field(default_factory=time.monotonic)
+    silence: float = 0.0
     longest_pause: float = 0.0
     error: str | None = None
 
     def listen(self) -> None:
         """Note that something was heard now."""
-        now = time.monotonic()
-        self.longest_pause = max(self.longest_pause, now - self.heard)
-        self.heard = now
+        self.longest_pause = max(self.longest_pause, self.silence)
+        self.silence = 0.0
 
     @property
     def silent_too_long(self) -> bool:
         """Whether the process is to be taken for dead."""
-        return time.monotonic() - self.heard > max(SILENCE_SECONDS, SILENCE_PAUSES * self.longest_pause)
+        return self.silence > max(SILENCE_SECONDS, SILENCE_PAUSES * self.longest_pause)
 
     def last_words(self) -> str:
         """The end of what it wrote to standard error, on one line."""
@@ -85,6 +87,7 @@ class Workers:
         self._tries = [0] * len(chunks)
         self._lines: queue.Queue[tuple[Worker, str | None]] = queue.Queue()
         self._running: list[Worker] = []
+        self._looked = time.monotonic()
 
     def train(self) -> None:
         """Train every chunk to its end.
@@ -104,20 +107,22 @@ class Workers:
                 worker.process.wait()
 
     def _start(self, chunk: int) -> None:
-        command = [sys.executable, "-m", "minutiae.control.worker"]
+        command = [sys.executable, "-P", "-m", "minutiae.control.worker"]
         for sink in self._sinks:
             command += ["--sink", sink]
         command += [str(run.path) for run in self._chunks[chunk]]
         stderr = tempfile.TemporaryFile()  # noqa: SIM115 (closed when the worker has ended)
         # One thread per library: there is a worker for each core, and more threads would only fight over them.
         limits = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+        # A worker finds the modules that this process finds: the user's own environments may lie beside their script.
+        found = os.pathsep.join(path or os.getcwd() for path in sys.path)
         process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=stderr,
             text=True,
-            env={**os.environ, **limits},
+            env={**os.environ, **limits, "PYTHONPATH": found},
         )
         worker = Worker(chunk, process, stderr)
         self._running.append(worker)
@@ -129,15 +134,23 @@ class Workers:
             self._lines.put((worker, line))
         self._lines.put((worker, None))
 
+    def _end_the_silent(self) -> None:
+        now = time.monotonic()
+        # Time that this process slept through itself, stopped or suspended, is no silence of the workers.
+        passed = min(now - self._looked, 2.0 * POLL_SECONDS)
+        self._looked = now
+        for worker in self._running:
+            worker.silence += passed
+            if worker.silent_too_long:
+                worker.error = f"reported nothing for {worker.silence:.0f} s"
+                worker.process.kill()  # its pipe closes, and `_ended` takes over
+                worker.listen()
+
     def _hear(self) -> None:
+        self._end_the_silent()
         try:
-            worker, line = self._lines.get(timeout=1.0)
+            worker, line = self._lines.get(timeout=POLL_SECONDS)
         except queue.Empty:
-            for worker in list(self._running):
-                if worker.silent_too_long:
-                    worker.error = f"reported nothing for {time.monotonic() - worker.heard:.0f} s"
-                    worker.process.kill()  # its pipe closes, and `_ended` takes over
-                    worker.listen()
             return
         if line is None:
             self._ended(worker)
