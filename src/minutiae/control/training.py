@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import operator
 import platform
 import re
 from collections.abc import Sequence
@@ -15,7 +17,8 @@ from minutiae.control.run import Run, open_run, open_runs
 from minutiae.control.workers import Workers, usable_cores
 from minutiae.details import Config, check_actions, preset, to_toml
 from minutiae.errors import ConfigError, RunError
-from minutiae.runs.directory import RunDirectory, is_run
+from minutiae.runs import config_file
+from minutiae.runs.directory import GROUP_FILE, RunDirectory, is_run
 from minutiae.runs.group import RunGroup, is_group
 
 __all__ = ["Run", "open_run", "open_runs", "resume", "train", "train_population"]
@@ -55,8 +58,7 @@ def train(
         UnsupportedEnvironment: an environment that is unknown or has spaces no policy here can handle.
         RunError: the folder exists already or cannot be written.
     """
-    if seeds < 1:
-        raise ConfigError(f"seeds is {seeds}; it counts agents and must be at least 1")
+    seed, seeds = _whole(seed, "seed", 0), _whole(seeds, "seeds", 1)
     if isinstance(preset_or_config, Config):
         if environment is not None or flavour is not None:
             raise ConfigError("a Config names its environment itself; leave out environment and flavour")
@@ -94,20 +96,41 @@ def train_population(
     """
     if not agents:
         raise ConfigError("there are no agents to train; give at least one (config, seed) pair")
-    for config, seed in agents:
-        _check(config, seed)
+    agents = [(config, _whole(seed, "seed", 0)) for config, seed in agents]
+    for config, _ in agents:
+        _check(config)
+    if names is not None and len(names) != len(agents):
+        raise ConfigError(f"there are {len(names)} names for {len(agents)} agents; give one for each, or none")
     path = Path(out) / _checked_name(name)
+    chunks = plan_chunks([config for config, _ in agents], _workers(workers, sinks))
+    _check_sinks(sinks, max(len(chunk) for chunk in chunks))
     texts = [(to_toml(config), seed) for config, seed in agents]
     if len(agents) == 1 and names is None:
         run = RunDirectory.create(path, *texts[0], about=_about())
         _train_here([[run]], sinks, listener)
         return [open_run(path)]
     members = list(names) if names is not None else _member_names([seed for _, seed in agents])
-    chunks = plan_chunks([config for config, _ in agents], _workers(workers, sinks))
-    group = RunGroup.create(path, members, [[members[agent] for agent in chunk] for chunk in chunks])
-    for member, (text, seed) in zip(members, texts, strict=True):
-        RunDirectory.create(group.member_path(member), text, seed, about=_about())
+    _create_group(path, members, [[members[agent] for agent in chunk] for chunk in chunks], texts)
     return resume(path, workers=workers, sinks=sinks, listener=listener)
+
+
+def _create_group(
+    path: Path, members: Sequence[str], chunks: Sequence[Sequence[str]], texts: Sequence[tuple[str, int]]
+) -> None:
+    """Make the folders of a group and all its runs, or none of them."""
+    group = RunGroup.create(path, members, chunks)
+    try:
+        for member, (text, seed) in zip(members, texts, strict=True):
+            RunDirectory.create(group.member_path(member), text, seed, about=_about())
+    except RunError:
+        # A group with some of its runs could neither be resumed nor begun again. All that is here now is ours.
+        for file in (*(path / member / config_file.FILE for member in members), path / GROUP_FILE):
+            with contextlib.suppress(OSError):
+                file.unlink(missing_ok=True)
+        for folder in (*(path / member for member in members), path):
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+        raise
 
 
 def resume(
@@ -149,8 +172,8 @@ def _train_group(
     unfinished = [chunk for chunk in runs if not all(run.finished for run in chunk)]
     count = _workers(workers, sinks)
     # A group of several populations always trains in worker processes, also when one is left: same process, same bits.
-    if len(group.chunks) > 1 and all(isinstance(sink, str) for sink in sinks):
-        Workers(unfinished, count, list(sinks), listener).train()
+    if len(group.chunks) > 1 and all(isinstance(sink, str) for sink in _listed(sinks)):
+        Workers(unfinished, count, _listed(sinks), listener).train()
     else:
         _train_here(unfinished, sinks, listener)
 
@@ -164,19 +187,41 @@ def _train_here(chunks: Sequence[Sequence[RunDirectory]], sinks: Sequence[Any], 
 
 
 def _workers(asked: int | None, sinks: Sequence[Any]) -> int:
-    if asked is not None and asked < 1:
-        raise ConfigError(f"workers is {asked}; it counts processes and must be at least 1")
-    if not all(isinstance(sink, str) for sink in sinks):
-        return 1  # objects cannot be handed to another process
-    return asked if asked is not None else len(usable_cores())
+    count = len(usable_cores()) if asked is None else _whole(asked, "workers", 1)
+    # Objects cannot be handed to another process.
+    return count if all(isinstance(sink, str) for sink in _listed(sinks)) else 1
 
 
-def _check(config: Config, seed: int) -> None:
+def _listed(sinks: Any) -> list[Any]:
+    return [sinks] if isinstance(sinks, str) else list(sinks)
+
+
+def _check_sinks(sinks: Any, runs: int) -> None:
+    """Refuse a sink that does not exist before anything is written; functions are called for each run later."""
+    from minutiae.runs.sinks import make_sinks
+
+    make_sinks([sink for sink in _listed(sinks) if not callable(sink)], runs)
+
+
+def _whole(value: Any, name: str, at_least: int) -> int:
+    """`value` as a whole number, NumPy's included.
+
+    Raises:
+        ConfigError: it is none, or too small.
+    """
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = None
+    if number is None or isinstance(value, bool) or number < at_least:
+        raise ConfigError(f"{name} is a whole number of at least {at_least}, not {value!r}")
+    return number
+
+
+def _check(config: Config) -> None:
     from minutiae.control.policies.distributions import Categorical
     from minutiae.control.population import policy_of
 
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise ConfigError(f"a seed is a whole number of at least 0, not {seed!r}")
     policy, _ = policy_of(config)
     check_actions(config, isinstance(policy.distribution, Categorical))
 
