@@ -11,15 +11,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from minutiae.control.acting import policy_of
 from minutiae.control.batch import Batch, Indices
 from minutiae.control.collector import UNKNOWN_TIME_LIMIT, Collector, Episodes
 from minutiae.control.environments import describe
 from minutiae.control.learner.program import autopsy, compile_held_out, compile_update, initial_state
 from minutiae.control.learner.structure import LearnerState, Structure
 from minutiae.control.normalizers import ObservationNormalizer, RewardScaler
-from minutiae.control.policies.actions import ActionInterface, actions_of
 from minutiae.control.policies.initialization import initialize
-from minutiae.control.policies.policy import Policy
 from minutiae.control.schedules import scheduled, stacked_numbers
 from minutiae.control.seeding import Purpose, fisher_rows, minibatch_order, stream
 from minutiae.details import Config, structure
@@ -58,20 +57,6 @@ class Inputs(NamedTuple):
     batch: Batch
     indices: Indices
     numbers: dict[str, Array]
-
-
-def policy_of(config: Config) -> tuple[Policy, ActionInterface]:
-    """The networks of a config, and the way from its stored actions to the environment."""
-    facts = describe(config.environment)
-    distribution, interface = actions_of(facts.action_space, config.action_bound)
-    policy = Policy(
-        facts.observation_size,
-        distribution,
-        config.policy_hidden_sizes,
-        config.value_hidden_sizes,
-        config.activation,
-    )
-    return policy, interface
 
 
 def segment_length(config: Config) -> int:

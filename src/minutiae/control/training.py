@@ -219,8 +219,8 @@ def _whole(value: Any, name: str, at_least: int) -> int:
 
 
 def _check(config: Config) -> None:
+    from minutiae.control.acting import policy_of
     from minutiae.control.policies.distributions import Categorical
-    from minutiae.control.population import policy_of
 
     policy, _ = policy_of(config)
     check_actions(config, isinstance(policy.distribution, Categorical))
