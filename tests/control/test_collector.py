@@ -95,10 +95,12 @@ class Rig(NamedTuple):
     interface: Any
     policy: Any
 
-    def collect(self, iteration: int, alive: Sequence[bool] | None = None) -> tuple[Batch, Episodes]:
+    def collect(
+        self, iteration: int, alive: Sequence[bool] | None = None, segment_ends: bool = False
+    ) -> tuple[Batch, Episodes]:
         """A rollout whose arrays the next one leaves alone."""
         living = np.ones(len(self.configs), bool) if alive is None else np.array(alive)
-        batch, episodes = self.collector.collect(self.parameters, iteration, living)
+        batch, episodes = self.collector.collect(self.parameters, iteration, living, segment_ends)
         return Batch(*(np.array(part) for part in batch)), episodes
 
 
@@ -263,6 +265,41 @@ def test_no_episode_waits_longer_than_a_time_limit() -> None:
     ends = [len(ends_in(written(agents, 1))) for _ in range(2)]
     assert told == [0, sum(ends)]
     assert sum(ends) > 0
+    case.collector.close()
+
+
+@pytest.mark.parametrize("last", [0, 1, 2, 9])
+def test_first_episodes_are_told_once_every_row_of_the_agent_has_ended_one(last: int) -> None:
+    # Rollouts of one step; first episodes have one to four. Told alone, the short ones would pass for the rule.
+    case = rig([config_of().replace(rollout_length=1, minibatches=1)] * 2)
+    case.collector.renew(0)
+    agents = rows_of(SEEDS, 0)
+    lengths = np.zeros((2, ROWS), int)
+    held: list[list[int]] = [[], []]
+    waiting = [set(range(ROWS)), set(range(ROWS))]
+    surprised = 0
+    for iteration in range(last + 1):
+        _, episodes = case.collect(iteration, segment_ends=iteration == last)
+        table = written(agents, 1)
+        for p in range(2):
+            lengths[p] += 1
+            for n in range(ROWS):
+                if table[p, 0, n].terminated or table[p, 0, n].truncated:
+                    held[p].append(int(lengths[p, n]))
+                    lengths[p, n] = 0
+                    waiting[p].discard(n)
+            # Nothing is lost at the segment's end: what was held until then is told with its last rollout.
+            told = held[p] if not waiting[p] or iteration == last else []
+            surprised += bool(held[p]) and not told
+            assert episodes.lengths[episodes.agent == p].tolist() == told
+            held[p] = [] if told else held[p]
+    assert surprised or last == 0
+    # A new segment begins with new rows and waits again, for itself alone.
+    case.collector.renew(1)
+    first = [1 + row.name % 4 for row in rows_of(SEEDS, 1)[0]]
+    for iteration in range(max(first)):
+        _, episodes = case.collect(iteration)
+        assert (0 in episodes.agent) == (iteration == max(first) - 1)
     case.collector.close()
 
 
