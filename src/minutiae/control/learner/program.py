@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
@@ -14,7 +15,7 @@ import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
 
 from minutiae.control.batch import Batch, Indices
-from minutiae.control.compilation import compile_in_background, compile_now
+from minutiae.control.compilation import compile_in_background
 from minutiae.control.learner.diagnostics import finite_flags, minibatch_summary, trust_region_diagnostics
 from minutiae.control.learner.epochs import policy_epochs, value_epochs
 from minutiae.control.learner.optimizers import initial_optimizer
@@ -111,14 +112,13 @@ def update_agent(
 def autopsy(structure: Structure, state: LearnerState, batch: Batch, indices: Indices, numbers: Numbers) -> str | None:
     """The name of the first tensor that is not finite in this update of one agent, causes before consequences."""
 
-    names: list[str] = []
-
-    def flags(state: LearnerState, batch: Batch, indices: Indices, numbers: Numbers) -> list[Any]:
+    def flags(state: LearnerState, batch: Batch, indices: Indices, numbers: Numbers) -> OrderedDict[str, Any]:
         updated, metrics, samples = _update(structure, state, batch, indices, numbers)
         found = finite_flags(
             [
                 ("batch", {"observations": batch.observations, "rewards": batch.rewards}),
                 ("batch", {"next_observations": batch.next_observations}),
+                ("acting_parameters", state.parameters),
                 ("samples", {"old_values": samples.old_values}),
                 ("samples", {"advantages": samples.advantages, "targets": samples.targets}),
                 ("samples", {"old_log_probs": samples.old_log_probs}),
@@ -127,12 +127,12 @@ def autopsy(structure: Structure, state: LearnerState, batch: Batch, indices: In
                 ("metrics", metrics),
             ]
         )
-        names.extend(found)
-        return list(found.values())
+        return OrderedDict(found)  # a plain dictionary would come out of the program in alphabetical order
 
     arguments = (state, batch, indices, numbers)
-    finite = jax.device_get(compile_now(flags, arguments)(*arguments))
-    return next((name for name, sound in zip(names, finite, strict=True) if not sound), None)
+    program = compile_in_background(("autopsy", structure), flags, arguments).result()
+    finite = jax.device_get(program(*arguments))
+    return next((name for name, sound in finite.items() if not sound), None)
 
 
 def compile_update(structure: Structure, arguments: tuple[Any, ...]) -> Future[Callable[..., Any]]:
