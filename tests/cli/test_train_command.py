@@ -97,8 +97,8 @@ def test_help_page_shows_details_that_exist(capsys: pytest.CaptureFixture[str]) 
         ("--config nowhere.toml", "nowhere.toml does not exist; check the path"),
         ("ppo Hopper-v5 --minibatches 3", "3 minibatches"),
         ("ppo Hopper-v5 --steps 10", "steps = 10 is less than one iteration"),
-        ("ppo Hopper-v5 --seed -1", "a seed is a whole number of at least 0, not -1"),
-        ("ppo Hopper-v5 --seeds 0", "seeds is 0; it counts agents and must be at least 1"),
+        ("ppo Hopper-v5 --seed -1", "seed is a whole number of at least 0, not -1"),
+        ("ppo Hopper-v5 --seeds 0", "seeds is a whole number of at least 1, not 0"),
         ("ppo Hopper-v5 --flavour paper", "unknown flavour 'paper'; "),
         ("ppo Ant-v5 --flavour paper-text", "flavour 'paper-text' has no values for 'Ant-v5'; it has them for"),
     ],
@@ -183,7 +183,8 @@ def test_interrupted_training_tells_how_to_go_on(
 
     monkeypatch.setattr(training, "train", interrupted)
     assert main(["train", "ppo", "CartPole-v1", "--seeds", "2" if several else "1"]) == 130
-    assert capsys.readouterr().err == f"minutiae: interrupted; go on with: minutiae resume {folder}\n"
+    point = "(from the start: no checkpoint was due yet)"
+    assert capsys.readouterr().err == f"minutiae: interrupted; go on with: minutiae resume {folder} {point}\n"
 
 
 def test_interrupt_before_anything_was_saved(
@@ -207,7 +208,9 @@ def test_real_interrupt_leaves_a_run_to_resume(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     _, error = process.communicate(timeout=120)
     assert process.returncode == 130
-    assert error == f"minutiae: interrupted; go on with: minutiae resume {tmp_path / 'ppo-CartPole-v1'}\n"
+    folder = tmp_path / "ppo-CartPole-v1"
+    point = "(from the start: no checkpoint was due yet)"
+    assert error == f"minutiae: interrupted; go on with: minutiae resume {folder} {point}\n"
     assert minutiae.open_run(tmp_path / "ppo-CartPole-v1").status == "unfinished"
 
 
@@ -221,3 +224,27 @@ def test_diverged_run_is_told_by_the_exit_code(
     assert main(["train", "ppo", "CartPole-v1"]) == 1
     expected = f"{run.path}: diverged: policy/head/weight is not finite at iteration 3\n"
     assert capsys.readouterr().out.startswith(expected)
+
+
+@pytest.mark.parametrize("option", ["--seed", "--seeds", "--workers"])
+@pytest.mark.parametrize("value", ["1.5", "1e3", "0x10", "two", ""])
+def test_whole_numbers_are_never_rounded(option: str, value: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", "ppo", "CartPole-v1", option, value]) == 2
+    error = capsys.readouterr().err
+    assert f"{option} is {value!r}, which is not a whole number" in error
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize("seed", ['"x"', "[1]", "1.7", "-5", "true"])
+def test_seed_of_a_config_file_is_a_whole_number(seed: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "c.toml"
+    file.write_text(f'seed = {seed}\n[config]\nenvironment = "CartPole-v1"\n')
+    assert main(["train", "--config", str(file)]) == 2
+    assert "seed is a whole number of at least 0, not" in capsys.readouterr().err
+
+
+def test_deeply_nested_config_file_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "c.toml"
+    file.write_text("a = " + "[" * 5000 + "]" * 5000)
+    assert main(["train", "--config", str(file)]) == 2
+    assert capsys.readouterr().err.count("\n") == 1

@@ -108,7 +108,7 @@ def test_cut_anywhere(tmp_path: Path) -> None:
             load_policy(path)
         text = str(caught.value)
         assert text.startswith(f"{path} is truncated or damaged: ")
-        assert text.endswith("; resume the run to write it again")
+        assert text.endswith("; restore it from a copy, or train the run again")
         assert "\n" not in text
     path.write_bytes(whole + b"\0")
     with pytest.raises(RunError, match="is truncated or damaged"):

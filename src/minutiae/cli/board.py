@@ -29,6 +29,9 @@ class Board:
         if progress.status == "retrying" and known is not None:
             self.runs[progress.path] = replace(known, status="retrying", message=progress.message)
             return
+        if progress.status == "starting":
+            self.runs[progress.path] = progress
+            return
         if progress.return_mean is None and known is not None:
             progress = replace(progress, return_mean=known.return_mean)
         self.runs[progress.path] = progress

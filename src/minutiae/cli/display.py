@@ -55,10 +55,12 @@ class PlainDisplay:
 
     def __call__(self, progress: Progress) -> None:
         self.board.note(progress)
-        trouble = trouble_line(progress)
-        if trouble is not None and (progress.run, trouble) not in self._told:
-            self._told.add((progress.run, trouble))
-            self._write(trouble)
+        news = news_line(progress, self.board)
+        if news is not None and (progress.run, news) not in self._told:
+            self._told.add((progress.run, news))
+            self._write(news)
+        if progress.status == "starting":
+            return
         now, tenth = self._clock(), int(10 * self.board.fraction)
         pause = max(FEWEST_SECONDS, SHARE_OF_TIME * (now - self._started))
         if progress.iteration and (tenth > self._tenth or now - self._printed >= pause):
@@ -99,10 +101,10 @@ class LiveDisplay:
 
     def __call__(self, progress: Progress) -> None:
         self.board.note(progress)
-        trouble = trouble_line(progress)
-        if trouble is not None and (progress.run, trouble) not in self._told:
-            self._told.add((progress.run, trouble))
-            self._console.print(trouble, markup=False, highlight=False)
+        news = news_line(progress, self.board)
+        if news is not None and (progress.run, news) not in self._told:
+            self._told.add((progress.run, news))
+            self._console.print(news, markup=False, highlight=False)
 
     def __enter__(self) -> Self:
         self._live.start()
@@ -112,8 +114,10 @@ class LiveDisplay:
         self._live.stop()
 
 
-def trouble_line(progress: Progress) -> str | None:
-    """One line for a run that diverged or is retried, `None` for any other."""
+def news_line(progress: Progress, board: Board) -> str | None:
+    """One line for a run that diverged or is retried, and for the first of all that starts; `None` for any other."""
+    if progress.status == "starting":
+        return f"{progress.run} {progress.message}" if len(board.runs) == 1 else None
     if progress.status not in ("diverged", "retrying"):
         return None
     return f"{progress.run} {progress.status}: {progress.message or 'no reason given'}"

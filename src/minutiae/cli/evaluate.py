@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from minutiae.cli.parsing import make_app
+from minutiae.cli.parsing import Whole, make_app
 
 if TYPE_CHECKING:
     from minutiae.control.evaluation import Evaluation
@@ -24,9 +24,9 @@ def evaluate(
     run: Path,
     /,
     *,
-    episodes: int = 100,
+    episodes: Whole = 100,
     deterministic: _Switch = False,
-    seed: int = 0,
+    seed: Whole = 0,
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> int:
     """

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
+from typing import Annotated
 
 import cyclopts
+from cyclopts import Parameter, Token
 from cyclopts.exceptions import (
     CoercionError,
     MissingArgumentError,
@@ -15,6 +18,21 @@ from cyclopts.exceptions import (
 )
 
 from minutiae.errors import MinutiaeError, unknown
+
+
+def _whole(_: type, tokens: Sequence[Token]) -> int:
+    """A whole number as people write it; cyclopts itself would round 1.5 to 2."""
+    (token,) = tokens
+    if not re.fullmatch(r"[+-]?[0-9]+", token.value):
+        raise ValueError(token.value)  # told by `_sentence`, as what cyclopts itself refuses
+    return int(token.value)
+
+
+Whole = Annotated[int, Parameter(converter=_whole)]
+"""The type of options that are whole numbers."""
+
+WholeOrNone = Annotated[int | None, Parameter(converter=_whole)]
+"""The same for options that may be left out."""
 
 
 def make_app(command: str, summary: str, epilogue: str = "") -> cyclopts.App:
@@ -72,6 +90,7 @@ def _sentence(app: cyclopts.App, error: cyclopts.CycloptsError) -> str:
     if isinstance(error, RepeatArgumentError):
         return f"{error.token.keyword} is given twice"
     if isinstance(error, CoercionError) and error.token is not None:
-        kind = {int: "a whole number", float: "a number"}.get(error.target_type or str, "valid")
+        kinds: dict[object, str] = {int: "a whole number", int | None: "a whole number", float: "a number"}
+        kind = kinds.get(error.target_type, "valid")
         return f"{error.token.keyword or 'the argument'} is {error.token.value!r}, which is not {kind}"
     return str(error).rstrip(".")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from minutiae.cli.parsing import make_app
+from minutiae.cli.parsing import WholeOrNone, make_app
 
 app = make_app("resume", "Go on with a run or a group of runs that was stopped, as if it had not been.")
 
@@ -17,7 +17,7 @@ def resume(
     run: Path,
     /,
     *,
-    workers: int | None = None,
+    workers: WholeOrNone = None,
     sink: Annotated[tuple[str, ...], Parameter(negative="")] = (),
 ) -> int:
     """

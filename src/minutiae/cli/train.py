@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from minutiae.cli.parsing import make_app, option_names, unknown_option
+from minutiae.cli.parsing import Whole, WholeOrNone, make_app, option_names, unknown_option
 from minutiae.details import CATALOGUE, Config, from_mapping, preset_names, to_toml
 from minutiae.details import preset as preset_config
 from minutiae.details.levels import Flag
@@ -70,12 +70,12 @@ def train(
     environment: str | None = None,
     /,
     *,
-    seed: int | None = None,
-    seeds: int = 1,
+    seed: WholeOrNone = None,
+    seeds: Whole = 1,
     flavour: str | None = None,
     name: str | None = None,
     out: Path = Path("runs"),
-    workers: int | None = None,
+    workers: WholeOrNone = None,
     sink: Annotated[tuple[str, ...], Parameter(negative="")] = (),
     config: Path | None = None,
     show_config: _Switch = False,
@@ -195,10 +195,13 @@ def read_config(path: Path) -> tuple[Config, int]:
         path = path / "config.toml"
     try:
         document = tomllib.loads(read_bytes(path).decode())
-    except ValueError as error:  # TOML, or its encoding
+    except (ValueError, RecursionError) as error:  # TOML, its encoding, or its nesting
         raise ConfigError(f"{path} is not valid TOML: {' '.join(str(error).split())}") from error
     if isinstance(document.get("config"), dict):  # of a run
-        return from_mapping(document["config"]), int(document.get("seed", 0))
+        seed = document.get("seed", 0)
+        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+            raise ConfigError(f"{path}: seed is a whole number of at least 0, not {seed!r}")
+        return from_mapping(document["config"]), seed
     return from_mapping(document), 0
 
 

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING
 from minutiae.cli.display import make_display
 from minutiae.cli.main import INTERRUPTED
 from minutiae.control.progress import Listener
+from minutiae.control.run import open_runs
+from minutiae.errors import MinutiaeError
+from minutiae.runs.checkpoints import saved
 from minutiae.runs.group import is_group
 
 if TYPE_CHECKING:
@@ -37,12 +40,23 @@ def show(action: Callable[[Listener], Sequence[Run]], expected: int, path: Path 
         heard = next(iter(display.board.runs), None)
         if path is None and heard is not None:
             path = heard.parent if is_group(heard.parent) else heard
-        again = "start it again" if path is None else f"go on with: minutiae resume {path}"
+        again = "start it again" if path is None else f"go on with: minutiae resume {path} ({_resume_point(path)})"
         sys.stderr.write(f"minutiae: interrupted; {again}\n")
         return INTERRUPTED
     for line in _ending(runs):
         sys.stdout.write(line + "\n")
     return DIVERGED if any(run.status == "diverged" for run in runs) else 0
+
+
+def _resume_point(path: Path) -> str:
+    """From where `resume` would go on; what was trained since the last checkpoint is trained again."""
+    try:
+        saved_steps = [
+            max(saved(run.path / "checkpoint"), default=0) * run.config.samples_per_iteration for run in open_runs(path)
+        ]
+    except MinutiaeError:
+        saved_steps = [0]
+    return f"from step {min(saved_steps):,}" if min(saved_steps) else "from the start: no checkpoint was due yet"
 
 
 def _ending(runs: Sequence[Run]) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from minutiae.cli.parsing import make_app
+from minutiae.cli.parsing import Whole, WholeOrNone, make_app
 
 app = make_app("watch", "Film one episode of a trained policy; no display is needed.")
 
@@ -20,8 +20,8 @@ def watch(
     *,
     output: Path | None = None,
     deterministic: Annotated[bool, Parameter(negative="")] = False,
-    seed: int = 0,
-    max_steps: int | None = None,
+    seed: Whole = 0,
+    max_steps: WholeOrNone = None,
 ) -> int:
     """
     Parameters

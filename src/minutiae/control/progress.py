@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-Status = Literal["training", "finished", "diverged", "retrying"]
+Status = Literal["starting", "training", "finished", "diverged", "retrying"]
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,7 @@ class Progress:
     """One run after one iteration.
 
     `return_mean` is of the episodes that ended in this iteration, `None` when none did; `steps` and `total_steps` are
-    environment steps; `message` explains `diverged` and `retrying`.
+    environment steps; `message` explains every status but `training` and `finished`.
     """
 
     run: str

@@ -75,6 +75,11 @@ class Trainer:
         try:
             start = self._restore(population)
             self._open_logs(start)
+            steps = f"{start * self.configs[0].samples_per_iteration:,}"
+            message = f"goes on from step {steps}" if start else "begins; its program is compiled first"
+            for agent, run in enumerate(self.runs):
+                if not run.finished:
+                    self._tell(agent, start, None, "starting", message)
             while not population.finished:
                 self._iterate(population)
                 if population.segment_ends:

@@ -107,9 +107,7 @@ def load_checkpoint(folder: str | os.PathLike[str], iteration: int | None = None
     folder = Path(folder)
     present = saved(folder)
     if not present:
-        raise RunError(
-            f"{folder} holds no checkpoint; the run was stopped before its first, so train it again"
-        )
+        raise RunError(f"{folder} holds no checkpoint; the run was stopped before its first, so train it again")
     if iteration is not None:
         if iteration not in present:
             listed = ", ".join(str(number) for number in present)
@@ -146,11 +144,7 @@ def _readable(folder: Path, iteration: int) -> bool:
 
 def _remedy(others: Any) -> str:
     numbers = ", ".join(str(number) for number in others)
-    return (
-        f"ask for another iteration ({numbers})"
-        if numbers
-        else "restore it from a copy, or train the run again"
-    )
+    return f"ask for another iteration ({numbers})" if numbers else "restore it from a copy, or train the run again"
 
 
 def _path(folder: Path, iteration: int) -> Path:

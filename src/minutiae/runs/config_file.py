@@ -56,7 +56,7 @@ def read_config(folder: Path) -> ConfigFile:
     check_format(path, document.get("format"), _REMEDY)
     seed, config, about = document.get("seed"), document.get("config"), document.get("about", {})
     start, end = _START.search(text), text.rfind(_END.strip())
-    if not isinstance(seed, int) or isinstance(seed, bool) or not isinstance(config, dict) or start is None:
+    if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0 or not isinstance(config, dict) or start is None:
         raise RunError(f"{path} is damaged: a whole 'seed' and a table [config] are needed; {_REMEDY}")
     if end < start.end():
         # A config cut off between two lines would be valid and mean the defaults of all the details below.

@@ -190,9 +190,7 @@ class RunDirectory:
         """The timings so far; an empty log when none were saved yet."""
         return _log(self.timing_path)
 
-    def save_checkpoint(
-        self, iteration: int, arrays: Mapping[str, np.ndarray], metadata: Mapping[str, Any]
-    ) -> Path:
+    def save_checkpoint(self, iteration: int, arrays: Mapping[str, np.ndarray], metadata: Mapping[str, Any]) -> Path:
         """`checkpoints.save_checkpoint` in this run."""
         return save_checkpoint(self.checkpoint_path, iteration, arrays, metadata)
 

@@ -62,9 +62,7 @@ def plain(value: object) -> object:
         return value.item()
     if isinstance(value, os.PathLike):
         return os.fspath(value)
-    raise TypeError(
-        f"{type(value).__name__} cannot be written as JSON; pass numbers, text, lists or dictionaries"
-    )
+    raise TypeError(f"{type(value).__name__} cannot be written as JSON; pass numbers, text, lists or dictionaries")
 
 
 def _standard(value: object) -> object:

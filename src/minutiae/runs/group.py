@@ -58,13 +58,9 @@ class RunGroup:
         except OSError as error:
             raise RunError(write_failure(path, error)) from error
         if GROUP_FILE in names:
-            raise RunError(
-                f"{path} already holds a group; use 'minutiae resume {path}' or choose another name"
-            )
+            raise RunError(f"{path} already holds a group; use 'minutiae resume {path}' or choose another name")
         if any(not name.startswith(".") for name in names):
-            raise RunError(
-                f"{path} holds other files ({', '.join(names[:8])}); choose another name for the group"
-            )
+            raise RunError(f"{path} holds other files ({', '.join(names[:8])}); choose another name for the group")
         write_json(path / GROUP_FILE, {"members": list(members), "chunks": chunks})
         return cls(path, members, chunks)
 
@@ -158,12 +154,6 @@ def _problem(members: object, chunks: object) -> str | None:
 
 def _plain_name(name: str) -> bool:
     """Whether `name` is one folder right below the group's on every system: no separator, parent, device."""
-    if (
-        not name
-        or name != name.strip()
-        or name.startswith(".")
-        or name.endswith(".")
-        or len(name.encode()) > 255
-    ):
+    if not name or name != name.strip() or name.startswith(".") or name.endswith(".") or len(name.encode()) > 255:
         return False
     return name.isprintable() and not set(name) & set('/\\:*?"<>|') and not _RESERVED.fullmatch(name)

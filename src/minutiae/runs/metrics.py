@@ -47,9 +47,7 @@ class MetricsLog:
             raise RunError(f"{log.path} has no column {KEY!r}; it is not a table of minutiae, {_REMEDY}")
         odd = [f"{name} ({kind})" for name, kind in frame.schema.items() if str(kind) not in _KINDS]
         if odd:
-            raise RunError(
-                f"{log.path} holds columns that minutiae never writes: {', '.join(odd)}; {_REMEDY}"
-            )
+            raise RunError(f"{log.path} holds columns that minutiae never writes: {', '.join(odd)}; {_REMEDY}")
         log._columns = {KEY: [], **{name: frame[name].to_list() for name in frame.columns}}
         numbers = log._columns[KEY]
         whole = [number for number in numbers if isinstance(number, int)]
@@ -169,9 +167,7 @@ def _cell(name: str, value: Any) -> Cell:
         value = value.item()  # NumPy scalars, and arrays of shape [] of any library
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    raise TypeError(
-        f"the metric {name!r} is a {type(value).__name__}; give one number, flag or text per iteration"
-    )
+    raise TypeError(f"the metric {name!r} is a {type(value).__name__}; give one number, flag or text per iteration")
 
 
 def _family(cell: Cell) -> str:

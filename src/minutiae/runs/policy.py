@@ -22,9 +22,7 @@ class SavedPolicy(NamedTuple):
     spec: dict[str, Any]
 
 
-def save_policy(
-    path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray], spec: Mapping[str, Any]
-) -> Path:
+def save_policy(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray], spec: Mapping[str, Any]) -> Path:
     """Write policy parameters, observation normalizer and `spec` as one file.
 
     They belong together: a policy reloaded without the statistics it was trained with collapses.
@@ -51,7 +49,7 @@ def load_policy(path: str | os.PathLike[str]) -> SavedPolicy:
     Raises:
         RunError: the file is missing, truncated, altered or not a policy.
     """
-    return SavedPolicy(*read_tensors(_file(path), _KIND, "resume the run to write it again"))
+    return SavedPolicy(*read_tensors(_file(path), _KIND, "restore it from a copy, or train the run again"))
 
 
 def _file(path: str | os.PathLike[str]) -> Path:

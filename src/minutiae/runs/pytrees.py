@@ -61,9 +61,7 @@ def flatten(tree: Any) -> Arrays:
 
 def _flatten_into(arrays: Arrays, parts: tuple[str, ...], tree: Any) -> None:
     if len(parts) > DEEPEST:
-        raise ValueError(
-            f"the tree at {'/'.join(parts[:3])}/... has more than {DEEPEST} levels; make it flatter"
-        )
+        raise ValueError(f"the tree at {'/'.join(parts[:3])}/... has more than {DEEPEST} levels; make it flatter")
     children = _children(parts, tree)
     if children is None:
         leaf = np.asarray(tree)
@@ -148,8 +146,7 @@ def _rebuild(path: str, node: dict[str, Any]) -> Any:
             return _EMPTY[only]()
     indices = [_INDEX.fullmatch(part) for part in node]
     built = {
-        part: _rebuild(f"{path}/{part}", child) if isinstance(child, _Node) else child
-        for part, child in node.items()
+        part: _rebuild(f"{path}/{part}", child) if isinstance(child, _Node) else child for part, child in node.items()
     }
     if not any(indices):
         tree = {_unescape(path, part): child for part, child in built.items()}

@@ -21,9 +21,7 @@ from minutiae.errors import RunError
 from minutiae.runs.atomic import read_bytes, reason, write_atomic
 from minutiae.runs.documents import FORMAT, check_format, plain
 
-DTYPES = tuple(
-    np.dtype(code) for code in ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8")
-)
+DTYPES = tuple(np.dtype(code) for code in ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8"))
 """What can be stored; every one comes back exactly."""
 
 
@@ -45,9 +43,7 @@ def write_tensors(
     write_atomic(path, safetensors.numpy.save(dense, metadata={"minutiae": json.dumps(header)}))
 
 
-def read_tensors(
-    path: str | os.PathLike[str], kind: str, remedy: str
-) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+def read_tensors(path: str | os.PathLike[str], kind: str, remedy: str) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """The arrays and the metadata of the file `path`; nothing in it is ever executed.
 
     Args:
@@ -64,9 +60,7 @@ def read_tensors(
         length = int.from_bytes(data[:8], "little")
         entries = json.loads(data[8 : 8 + length]).get("__metadata__") or {}
     except KeyError as error:
-        raise RunError(
-            f"{path} holds {error.args[0]} arrays, which minutiae never writes; {remedy}"
-        ) from error
+        raise RunError(f"{path} holds {error.args[0]} arrays, which minutiae never writes; {remedy}") from error
     except (safetensors.SafetensorError, ValueError, RecursionError) as error:
         raise RunError(f"{path} is truncated or damaged: {reason(error)}; {remedy}") from error
     if "minutiae" not in entries:

@@ -15,9 +15,7 @@ class BasePool(ABC):
 
     autoreset = "disabled"
 
-    def __init__(
-        self, rows: int, observation_space: Box, action_space: ActionSpace, time_limit: int | None
-    ) -> None:
+    def __init__(self, rows: int, observation_space: Box, action_space: ActionSpace, time_limit: int | None) -> None:
         self.rows = rows
         self.observation_space = observation_space
         self.action_space = action_space

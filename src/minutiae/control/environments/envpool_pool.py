@@ -112,9 +112,7 @@ def specification(name: str) -> Specification:
     """
     library = _envpool()
     if library is None:
-        raise UnsupportedEnvironment(
-            f"{name} needs EnvPool, which is not installed; run: pip install envpool"
-        )
+        raise UnsupportedEnvironment(f"{name} needs EnvPool, which is not installed; run: pip install envpool")
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*precision lowered by casting.*")
         try:
@@ -151,9 +149,7 @@ class EnvPoolPool(BasePool):
 
     autoreset = "next_step"
 
-    def __init__(
-        self, name: str, seeds: Sequence[int], threads: int | None = None, *, rendered: bool = False
-    ) -> None:
+    def __init__(self, name: str, seeds: Sequence[int], threads: int | None = None, *, rendered: bool = False) -> None:
         spec = specification(name)
         super().__init__(len(seeds), spec.observations.flat_space, spec.actions.flat_space, spec.time_limit)
         library = _envpool()
@@ -181,9 +177,7 @@ class EnvPoolPool(BasePool):
         self._done, self._trunc = keys.index("done"), keys.index("trunc")
         self._reward, self._elapsed = keys.index("reward"), keys.index("elapsed_step")
         self._observed = [index for index, key in enumerate(keys) if key.split(":")[0] == "obs"]
-        self._paths = (
-            [keys[index].removeprefix("obs:").split(".") for index in self._observed] if spec.nested else []
-        )
+        self._paths = [keys[index].removeprefix("obs:").split(".") for index in self._observed] if spec.nested else []
 
     def _matrix(self, state: list[np.ndarray], rows: int) -> np.ndarray:
         """Observations [rows, O] out of EnvPool's list of arrays."""

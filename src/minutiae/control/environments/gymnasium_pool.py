@@ -9,6 +9,7 @@ import gymnasium
 import numpy as np
 
 from minutiae.control.environments.base import BasePool
+from minutiae.control.environments.sources import failure
 from minutiae.control.environments.spaces import action_codec, observation_codec
 from minutiae.errors import UnsupportedEnvironment
 
@@ -36,9 +37,8 @@ class GymnasiumPool(BasePool):
         name: how messages call the environment.
     """
 
-    def __init__(
-        self, build: Callable[[], gymnasium.Env], seeds: Sequence[int], name: str = "the environment"
-    ) -> None:
+    def __init__(self, build: Callable[[], gymnasium.Env], seeds: Sequence[int], name: str = "the environment") -> None:
+        self._name = name
         self._environments = [build() for _ in seeds]
         self._seeds: list[int | None] = [int(seed) for seed in seeds]
         one = self._environments[0]
@@ -57,26 +57,34 @@ class GymnasiumPool(BasePool):
         self._size = observations.flat_space.shape[0]
         self._split = actions.split
 
-    def _flatten(self, observation: Any) -> np.ndarray:
-        return np.asarray(gymnasium.spaces.flatten(self._space, observation))
+    def _flatten(self, observation: Any) -> Any:
+        if not self._vector:
+            return np.asarray(gymnasium.spaces.flatten(self._space, observation))
+        # Assigned to a row as it is, a scalar or a single number would be repeated over all of it.
+        if np.shape(observation) != self._space.shape:
+            raise ValueError(f"an observation of shape {np.shape(observation)}, in a space of {self._space.shape}")
+        return observation
 
     def _reset(self, rows: np.ndarray) -> np.ndarray:
         first = np.empty((len(rows), self._size))
-        for index, row in enumerate(rows.tolist()):
-            observation, _ = self._environments[row].reset(seed=self._seeds[row])
-            self._seeds[row] = None
-            first[index] = observation if self._vector else self._flatten(observation)
+        try:
+            for index, row in enumerate(rows.tolist()):
+                observation, _ = self._environments[row].reset(seed=self._seeds[row])
+                self._seeds[row] = None
+                first[index] = self._flatten(observation)
+        except Exception as error:
+            raise UnsupportedEnvironment(failure(f"the environment {self._name}", "reset", error)) from error
         return first
 
     def _step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         observations, rewards = np.empty((self.rows, self._size)), np.empty(self.rows)
         terminated, truncated = np.empty(self.rows, np.bool_), np.empty(self.rows, np.bool_)
-        vector = self._vector
-        for row, action in enumerate(self._split(actions)):
-            observation, rewards[row], terminated[row], truncated[row], _ = self._environments[row].step(
-                action
-            )
-            observations[row] = observation if vector else self._flatten(observation)
+        try:
+            for row, action in enumerate(self._split(actions)):
+                observation, rewards[row], terminated[row], truncated[row], _ = self._environments[row].step(action)
+                observations[row] = self._flatten(observation)
+        except Exception as error:
+            raise UnsupportedEnvironment(failure(f"the environment {self._name}", "stepped", error)) from error
         return observations, rewards, terminated, truncated
 
     def render(self) -> np.ndarray:

@@ -15,10 +15,10 @@ from minutiae.control.environments.envpool_pool import EnvPoolPool
 from minutiae.control.environments.gymnasium_pool import GymnasiumPool, time_limit_of
 from minutiae.control.environments.process_pool import ProcessPool
 from minutiae.control.environments.protocol import EnvironmentFacts, Pool
-from minutiae.control.environments.sources import Source, resolve
+from minutiae.control.environments.sources import Source, failure, resolve
 from minutiae.control.environments.spaces import action_codec, observation_codec
 from minutiae.control.environments.vector_pool import VectorPool, autoreset_mode_of, vector_time_limit_of
-from minutiae.errors import ConfigError, UnsupportedEnvironment
+from minutiae.errors import ConfigError, MinutiaeError, UnsupportedEnvironment
 
 
 def make_pool(
@@ -41,15 +41,11 @@ def make_pool(
     source = resolve(environment)
     if source.backend == "envpool":
         if processes is not None:
-            raise ConfigError(
-                f"{environment} runs in EnvPool's threads; use threads, or 'gymnasium:' for processes"
-            )
+            raise ConfigError(f"{environment} runs in EnvPool's threads; use threads, or 'gymnasium:' for processes")
         return EnvPoolPool(source.name, seeds, threads)
     if takes(source.factory, "num_envs"):
         if processes is not None:
-            raise ConfigError(
-                f"{environment} builds a vector environment, which has processes of its own or none"
-            )
+            raise ConfigError(f"{environment} builds a vector environment, which has processes of its own or none")
         return VectorPool(_build_vector(source, len(seeds)), seeds, environment)
     if processes is not None:
         return ProcessPool(environment, seeds, processes, describe(environment))
@@ -114,9 +110,19 @@ def builder(source: Source, **options: Any) -> Callable[[], gymnasium.Env]:
 
     def build() -> gymnasium.Env:
         try:
-            return make(**options)
+            built = make(**options)
         except gymnasium.error.DependencyNotInstalled as error:
             raise UnsupportedEnvironment(f"{source.name} needs a library that is missing: {error}") from error
+        except MinutiaeError:
+            raise
+        except Exception as error:
+            raise UnsupportedEnvironment(failure(f"the environment {source.name}", "built", error)) from error
+        if not isinstance(built, gymnasium.Env):
+            raise UnsupportedEnvironment(
+                f"{source.name} built something of type {type(built).__name__}; allowed: a gymnasium.Env, or a "
+                "gymnasium.vector.VectorEnv from a factory that takes num_envs"
+            )
+        return built
 
     return build
 

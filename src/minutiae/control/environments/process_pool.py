@@ -37,9 +37,7 @@ class _Board:
             "truncated": ((rows,), np.dtype(np.bool_), rows),
         }
         total = sum(length for _, _, length in fields.values())
-        self.memory = (
-            memory if memory is not None else multiprocessing.get_context("spawn").RawArray("b", total)
-        )
+        self.memory = memory if memory is not None else multiprocessing.get_context("spawn").RawArray("b", total)
         start = 0
         for name, (shape, dtype, length) in fields.items():
             array = np.frombuffer(self.memory, dtype, int(np.prod(shape)), start).reshape(shape)
@@ -70,9 +68,7 @@ class ProcessPool(BasePool):
         facts: what `describe(environment)` says.
     """
 
-    def __init__(
-        self, environment: str, seeds: Sequence[int], processes: int, facts: EnvironmentFacts
-    ) -> None:
+    def __init__(self, environment: str, seeds: Sequence[int], processes: int, facts: EnvironmentFacts) -> None:
         super().__init__(len(seeds), facts.observation_space, facts.action_space, facts.time_limit)
         context = multiprocessing.get_context("spawn")
         self._environment = environment
@@ -190,6 +186,7 @@ def _serve(
     except (EOFError, KeyboardInterrupt):
         pass  # the pool is gone, and so is the reason to live
     except Exception as error:
+        error = error.__cause__ if isinstance(error.__cause__, Exception) else error  # the user's own
         last = traceback.extract_tb(error.__traceback__)[-1]
         text = f"{type(error).__name__}: {error} ({last.filename}, line {last.lineno})"
         connection.send_bytes(_FAILED + text.encode())

@@ -110,8 +110,6 @@ def row_numbers(rows: np.ndarray | Sequence[int] | None, count: int) -> np.ndarr
             raise ValueError(f"a mask of rows has shape ({count},), not {named.shape}")
         return np.flatnonzero(named).astype(np.int32)
     numbers = named.astype(np.int32).reshape(-1)
-    if numbers.size and (
-        numbers.min() < 0 or numbers.max() >= count or np.unique(numbers).size < numbers.size
-    ):
+    if numbers.size and (numbers.min() < 0 or numbers.max() >= count or np.unique(numbers).size < numbers.size):
         raise ValueError(f"rows are distinct numbers from 0 to {count - 1}, not {numbers.tolist()}")
     return numbers

@@ -173,8 +173,7 @@ def _compound_codec(space: spaces.Dict | spaces.Tuple, environment: str) -> Acti
     boxes = [flat for flat in flats if isinstance(flat, spaces.Box)]
     if boxes and len(boxes) < len(flats):
         raise UnsupportedEnvironment(
-            f"{environment} mixes continuous and discrete actions ({_short(space)}); "
-            f"allowed: {ACTIONS_ALLOWED}; {WRAP}"
+            f"{environment} mixes continuous and discrete actions ({_short(space)}); allowed: {ACTIONS_ALLOWED}; {WRAP}"
         )
     flat_space: ActionSpace
     if boxes:

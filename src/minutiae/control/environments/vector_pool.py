@@ -66,15 +66,11 @@ class VectorPool(BasePool):
     def __init__(self, vector: VectorEnv, seeds: Sequence[int], name: str = "the vector environment") -> None:
         self._mode = autoreset_mode_of(vector, name)
         if vector.num_envs != len(seeds):
-            raise UnsupportedEnvironment(
-                f"{name} has {vector.num_envs} rows where num_envs={len(seeds)} was asked for"
-            )
+            raise UnsupportedEnvironment(f"{name} has {vector.num_envs} rows where num_envs={len(seeds)} was asked for")
         self._space = vector.single_observation_space
         observations = observation_codec(self._space, name)
         actions = action_codec(vector.single_action_space, name)
-        super().__init__(
-            len(seeds), observations.flat_space, actions.flat_space, vector_time_limit_of(vector)
-        )
+        super().__init__(len(seeds), observations.flat_space, actions.flat_space, vector_time_limit_of(vector))
         self.autoreset = self._mode.name.lower()
         self._vector, self._name = vector, name
         self._seeds: Any = [int(seed) for seed in seeds]  # Gymnasium's type says int, its text a list too
@@ -111,8 +107,7 @@ class VectorPool(BasePool):
         """The true successors [len(ended), O] of the rows that ended."""
         if "final_obs" not in infos:
             raise UnsupportedEnvironment(
-                f"{self._name} resets finished episodes in the same step and gives no infos['final_obs']; "
-                f"{_REMEDY}"
+                f"{self._name} resets finished episodes in the same step and gives no infos['final_obs']; {_REMEDY}"
             )
         final = infos["final_obs"]
         return np.stack([self._flat_row(final, row) for row in ended.tolist()])

@@ -46,11 +46,7 @@ class Sink(Protocol):
 
 def numbers_of(metrics: Mapping[str, Any]) -> dict[str, float]:
     """The values that a curve can show, as floats: numbers and flags; not `None`, not text."""
-    return {
-        name: float(value)
-        for name, value in metrics.items()
-        if value is not None and not isinstance(value, str)
-    }
+    return {name: float(value) for name, value in metrics.items() if value is not None and not isinstance(value, str)}
 
 
 def sink_state(run: RunDirectory, name: str) -> dict[str, Any]:
