@@ -16,19 +16,14 @@ EPISODES = 20
 """A task counts as solved when this many successive training episodes, noise of exploration and all, reach its
 threshold in the mean. Gymnasium asks for 100; of full length they alone would be more than the budget."""
 
-SMALL: dict[str, Any] = {"environments": 8, "rollout_length": 64, "minibatches": 8}
-"""Minibatches of 64 as everywhere, but four times as many iterations in the same number of steps."""
-
-TUNED: dict[str, dict[str, Any]] = {
-    "ppo": {**SMALL, "learning_rate": 1e-3},
-    "trpo": {**SMALL, "value_learning_rate": 1e-3},
-}
-"""Small networks on easy tasks bear three times the default learning rate. The same for every preset and task."""
+SMALL: dict[str, Any] = {"environments": 16, "rollout_length": 64, "minibatches": 16}
+"""All that differs from the presets: batches of half their size, in minibatches of 64 as they have them."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """`threshold` is a mean return, `steps` the budget of each agent."""
+    """`threshold` is a mean return; `steps` the budget of each agent, about twice what most of them need. The slowest
+    is `ppo-m`, which gives up scaled inputs and rewards, good first weights and annealing all at once."""
 
     environment: str
     threshold: float
@@ -37,16 +32,16 @@ class Task:
 
 TASKS = (
     # The registered reward threshold of CartPole-v1; an episode is cut at 500.
-    Task("CartPole-v1", 475.0, 60_000),
+    Task("CartPole-v1", 475.0, 100_000),
     # Twice the cost of the exact optimum, which the noise of exploration alone uses up to a good part: 9.7, where never
     # acting costs 30 and the untrained policies about 80.
     Task(
         "linear_regulator:linear_regulator",
         2 * linear_regulator.optimal_return(),
-        20_000,
+        40_000,
     ),
     # The registered reward threshold of InvertedPendulum-v5; an episode is cut at 1000.
-    Task("InvertedPendulum-v5", 950.0, 100_000),
+    Task("InvertedPendulum-v5", 950.0, 90_000),
 )
 
 ALGORITHMS = {"ppo": ("ppo", "ppo-m", "ppo-noclip"), "trpo": ("trpo", "trpo+")}
@@ -73,7 +68,7 @@ def best_return(run: Run) -> float:
 def test_every_preset_solves_it_with_every_seed(task: Task, algorithm: str, tmp_path: Path) -> None:
     agents = [(name, seed) for name in ALGORITHMS[algorithm] for seed in SEEDS]
     runs = train_population(
-        [(preset(name, task.environment, steps=task.steps, **TUNED[algorithm]), seed) for name, seed in agents],
+        [(preset(name, task.environment, steps=task.steps, **SMALL), seed) for name, seed in agents],
         name="learning",
         names=[f"{name}-{seed}" for name, seed in agents],
         out=tmp_path,

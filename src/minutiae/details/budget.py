@@ -19,14 +19,10 @@ class Budget:
         room="host",
         title="environment",
         rule=(
-            "The id of the task; the prefixes envpool: and gymnasium: choose the simulator, "
-            "module:callable builds one."
+            "The id of the task; the prefixes envpool: and gymnasium: choose the simulator, module:callable builds one."
         ),
         source="Gymnasium and EnvPool ids",
-        finding=(
-            "Results do not carry over between versions of a task: Humanoid-v2 and -v5 have other contact "
-            "costs."
-        ),
+        finding=("Results do not carry over between versions of a task: Humanoid-v2 and -v5 have other contact costs."),
         where="minutiae.control.environments.pools:make_pool",
     )
     algorithm: str = detail(
@@ -40,10 +36,7 @@ class Budget:
             "step of the policy inside KL(old || new) <= max_kl, found by line search."
         ),
         source=f"ppo: {PPO}; trpo: {TRPO}",
-        finding=(
-            f"{ENGSTROM}: the choice moves the final reward less (99 to 242) than the details do (421 to "
-            "557)."
-        ),
+        finding=(f"{ENGSTROM}: the choice moves the final reward less (99 to 242) than the details do (421 to 557)."),
         where="minutiae.control.learner.program:update_agent",
         who={"ppo2": "ppo", "implementation-matters": "ppo", "sb3": "ppo", "cleanrl": "ppo"},
     )
@@ -86,8 +79,7 @@ class Budget:
         ),
         source=f"{ENGSTROM}, figure 4; {MADRYLAB} does so every 10 iterations",
         finding=(
-            f"In {MADRYLAB} the probe also updates the normalizers and so disturbs the training; here it "
-            "does not."
+            f"In {MADRYLAB} the probe also updates the normalizers and so disturbs the training; here it does not."
         ),
         where="minutiae.control.learner.program:compile_held_out",
         who={"implementation-matters": "10"},

@@ -31,9 +31,7 @@ class Collection:
         title="parallel environments",
         rule="N rows step side by side; one iteration gathers environments * rollout_length transitions.",
         source=f"{HUANG}, core detail 1; {ANDRYCHOWICZ}",
-        finding=(
-            f"{ANDRYCHOWICZ}: more of them at a fixed batch cost sample efficiency, sharply on some tasks."
-        ),
+        finding=(f"{ANDRYCHOWICZ}: more of them at a fixed batch cost sample efficiency, sharply on some tasks."),
         where="minutiae.control.environments.pools:make_pool",
         who={"ppo2": "1", "implementation-matters": "1", "sb3": "1", "cleanrl": "1"},
     )
@@ -58,8 +56,7 @@ class Collection:
         rule="on: every row is reset before each rollout, and unfinished episodes are dropped.",
         source=f"{MADRYLAB} (not in the paper)",
         finding=(
-            "Unmeasured. Shifts the states seen towards episode starts; every rollout's tail is a partial "
-            "episode."
+            "Unmeasured. Shifts the states seen towards episode starts; every rollout's tail is a partial episode."
         ),
         where="minutiae.control.collector:Collector.collect",
         who={"ppo2": "off", "implementation-matters": "on", "sb3": "off", "cleanrl": "off"},
@@ -90,9 +87,7 @@ class Collection:
             "successor; bootstrap_self: r + discount * V(s); mask_delta: delta = 0, and so the advantage "
             "of that step."
         ),
-        source=(
-            f"{PARDO}; bootstrap: {SB3} since 1.4; bootstrap_self: {RSL_RL}; mask_delta: {BRAX}, {SEED_RL}"
-        ),
+        source=(f"{PARDO}; bootstrap: {SB3} since 1.4; bootstrap_self: {RSL_RL}; mask_delta: {BRAX}, {SEED_RL}"),
         finding=(
             f"{PARDO}: large where limits are short or not part of the task; {ANDRYCHOWICZ}: none at "
             "limits of 1000 steps."

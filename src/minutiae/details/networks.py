@@ -52,8 +52,7 @@ class Networks:
         rule="h <- f(W h + b) in every hidden layer of both networks.",
         source=f"{ENGSTROM}, section 3, optimization 8; {ANDRYCHOWICZ}; {HENDERSON}",
         finding=(
-            f"{ANDRYCHOWICZ}: tanh best, relu worst; {HENDERSON}: mostly the opposite. Not ablated by "
-            f"{ENGSTROM}."
+            f"{ANDRYCHOWICZ}: tanh best, relu worst; {HENDERSON}: mostly the opposite. Not ablated by {ENGSTROM}."
         ),
         where="minutiae.control.policies.networks:forward",
         who={"ppo2": "tanh", "implementation-matters": "tanh", "sb3": "tanh", "cleanrl": "tanh"},
@@ -101,8 +100,7 @@ class Networks:
         room="host",
         title="gain of the policy's head",
         rule=(
-            "Factor of the first weights of the layer that gives mean or logits; small: actions start "
-            "near the center."
+            "Factor of the first weights of the layer that gives mean or logits; small: actions start near the center."
         ),
         source=f"{ANDRYCHOWICZ}; {HUANG}, core detail 2",
         finding=f"{ANDRYCHOWICZ}: a cliff at 1.0; 0.01 gives +66 % on Humanoid.",
@@ -128,8 +126,7 @@ class Networks:
         room="host",
         title="initial log standard deviation",
         rule=(
-            "Continuous actions only. log sigma_0 of every action; sigma = exp(log sigma) does not depend "
-            "on the state."
+            "Continuous actions only. log sigma_0 of every action; sigma = exp(log sigma) does not depend on the state."
         ),
         source=f"{ANDRYCHOWICZ}; {HUANG}, continuous detail 2",
         finding=f"{ANDRYCHOWICZ}: important; sigma_0 = 0.5 (log: -0.69) best on four of five tasks.",

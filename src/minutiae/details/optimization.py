@@ -34,9 +34,7 @@ class Optimization:
         kind=STRUCTURE,
         room="learner",
         title="optimizer",
-        rule=(
-            "adam: betas 0.9 and 0.999, no weight decay; rmsprop: decay 0.99, epsilon 1e-5; sgd: no momentum."
-        ),
+        rule=("adam: betas 0.9 and 0.999, no weight decay; rmsprop: decay 0.99, epsilon 1e-5; sgd: no momentum."),
         source=f"{ADAM}; {HUANG}, core detail 3",
         finding=f"{ANDRYCHOWICZ}: no difference if tuned.",
         where="minutiae.control.learner.optimizers:optimizer_step",
@@ -68,8 +66,7 @@ class Optimization:
         rule="value_first: all epochs of the value network, then the policy's; policy_first: the reverse.",
         source=f"value_first: {MADRYLAB}",
         finding=(
-            "Advantages are fixed before either, so the order changes what is logged and nothing that is "
-            "learned."
+            "Advantages are fixed before either, so the order changes what is logged and nothing that is learned."
         ),
         where="minutiae.control.learner.program:update_agent",
         who={"implementation-matters": "value_first"},
@@ -84,8 +81,7 @@ class Optimization:
         rule="Step size of the joint optimizer, or of the policy's own.",
         source=f"{ANDRYCHOWICZ}",
         finding=(
-            f"{ANDRYCHOWICZ}: the most important number. {ENGSTROM} tunes it in every cell, and so must an "
-            "ablation."
+            f"{ANDRYCHOWICZ}: the most important number. {ENGSTROM} tunes it in every cell, and so must an ablation."
         ),
         where="minutiae.control.learner.epochs:learning_rate",
         who={"ppo2": "3e-4", "implementation-matters": "3e-4", "sb3": "3e-4", "cleanrl": "3e-4"},
@@ -143,9 +139,7 @@ class Optimization:
         title="epsilon of Adam",
         rule="step = rate * m_hat / (sqrt(v_hat) + epsilon).",
         source=f"{HUANG}, core detail 3",
-        finding=(
-            f"1e-5 in {MADRYLAB} too (for the value network hard-coded), though it is often said to use 1e-8."
-        ),
+        finding=(f"1e-5 in {MADRYLAB} too (for the value network hard-coded), though it is often said to use 1e-8."),
         where="minutiae.control.learner.optimizers:adam_epsilon",
         who={"ppo2": "1e-5", "implementation-matters": "1e-5", "sb3": "1e-5", "cleanrl": "1e-5"},
     )
@@ -177,14 +171,10 @@ class Optimization:
         room="learner",
         title="gradient clipping",
         rule=(
-            "g <- g min(1, c / (|g| + 1e-6)), |g| the global norm. Under trpo: of the value network's "
-            "gradient only."
+            "g <- g min(1, c / (|g| + 1e-6)), |g| the global norm. Under trpo: of the value network's gradient only."
         ),
         source=f"{ENGSTROM}, section 3, optimization 9; {HUANG}, core detail 11",
-        finding=(
-            f"{ANDRYCHOWICZ}: a small gain. Off in the tuned PPO of {MADRYLAB}, though among the paper's "
-            "nine."
-        ),
+        finding=(f"{ANDRYCHOWICZ}: a small gain. Off in the tuned PPO of {MADRYLAB}, though among the paper's nine."),
         where="minutiae.control.learner.optimizers:clip_scales",
         who={"ppo2": "0.5", "implementation-matters": "off", "sb3": "0.5", "cleanrl": "0.5"},
     )
@@ -224,10 +214,7 @@ class Optimization:
         kind=STRUCTURE,
         room="learner",
         title="minibatches",
-        rule=(
-            "Each epoch shuffles all transitions and cuts them into so many equal parts, one gradient "
-            "step each."
-        ),
+        rule=("Each epoch shuffles all transitions and cuts them into so many equal parts, one gradient step each."),
         source=f"{HUANG}, core detail 6; {ANDRYCHOWICZ}",
         finding=f"{ANDRYCHOWICZ}: little effect on quality.",
         where="minutiae.control.learner.epochs:run_epochs",

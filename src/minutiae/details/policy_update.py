@@ -34,10 +34,7 @@ class PolicyUpdate:
         room="learner",
         applies=_PPO_ONLY,
         title="ratio clipping",
-        rule=(
-            "L = mean min(rho A, clip(rho, 1 - eps, 1 + eps) A), rho = new / old probability; off: L = "
-            "mean rho A."
-        ),
+        rule=("L = mean min(rho A, clip(rho, 1 - eps, 1 + eps) A), rho = new / old probability; off: L = mean rho A."),
         source=f"{PPO}, equation 7",
         finding=(
             f"{PPO}, normalized scores: off -0.39, 0.1 0.76, 0.2 0.82, 0.3 0.70. {ENGSTROM}: off does as "

@@ -58,9 +58,7 @@ class Preprocessing:
             "update."
         ),
         source=f"per iteration: {SEED_RL}, {BRAX}, {ANDRYCHOWICZ}",
-        finding=(
-            "per_step scales the observations of one rollout by different statistics; otherwise unmeasured."
-        ),
+        finding=("per_step scales the observations of one rollout by different statistics; otherwise unmeasured."),
         where="minutiae.control.normalizers:ObservationNormalizer",
         who={
             "ppo2": "per_step",
@@ -110,8 +108,7 @@ class Preprocessing:
             "mean(r)) / deviation(r) + mean(r)."
         ),
         source=(
-            f"{ENGSTROM}, section 3, optimization 2 and Algorithm 1; {HUANG}, continuous detail 8; "
-            f"rewards: {MADRYLAB}"
+            f"{ENGSTROM}, section 3, optimization 2 and Algorithm 1; {HUANG}, continuous detail 8; rewards: {MADRYLAB}"
         ),
         finding=(
             f"{ENGSTROM}: one of three details found necessary. {DRAFT}: the largest main effect at a high "
@@ -133,10 +130,7 @@ class Preprocessing:
             "gymnasium: R <- discount * R * (1 - terminated) + r, so the last step itself forgets the "
             "episode."
         ),
-        source=(
-            f"never: {ENGSTROM}, Algorithm 1; on_done: {PPO2}; on_reset: {MADRYLAB}; gymnasium: "
-            "NormalizeReward"
-        ),
+        source=(f"never: {ENGSTROM}, Algorithm 1; on_done: {PPO2}; on_reset: {MADRYLAB}; gymnasium: NormalizeReward"),
         finding="Unmeasured: different algorithms under one name.",
         where="minutiae.control.normalizers:RewardScaler",
         who={
@@ -172,10 +166,7 @@ class Preprocessing:
         title="reward clipping",
         rule="r <- clip(r, -c, c), after scaling where that is on. Logged returns stay raw.",
         source=f"{ENGSTROM}, section 3, optimization 5 (5 or 10); {HUANG}, continuous detail 9",
-        finding=(
-            f"Not ablated by {ENGSTROM}; in {MADRYLAB} it is tuned from 2.5 to 30 and inactive without "
-            "scaling."
-        ),
+        finding=(f"Not ablated by {ENGSTROM}; in {MADRYLAB} it is tuned from 2.5 to 30 and inactive without scaling."),
         where="minutiae.control.normalizers:RewardScaler",
         who={"ppo2": "10", "implementation-matters": "10", "sb3": "10", "cleanrl": "10"},
     )

@@ -31,6 +31,4 @@ def structure(config: Config) -> tuple[tuple[str, Any], ...]:
 
     Numbers of the host are in neither: they vary freely within a population.
     """
-    return tuple(
-        (name, getattr(config, name)) for name, entry in CATALOGUE.items() if entry.kind == STRUCTURE
-    )
+    return tuple((name, getattr(config, name)) for name, entry in CATALOGUE.items() if entry.kind == STRUCTURE)

@@ -39,8 +39,7 @@ class TrustRegion:
         rule="delta_i = max_kl + (max_kl_final - max_kl) i / iterations; off: delta_i = max_kl.",
         source=f"{ENGSTROM}, appendix A.1",
         finding=(
-            f"Configured in {MADRYLAB} but never in force: the step reads the parameter that the schedule "
-            "leaves alone."
+            f"Configured in {MADRYLAB} but never in force: the step reads the parameter that the schedule leaves alone."
         ),
         where="minutiae.control.schedules:scheduled",
         who={"implementation-matters": "off"},
@@ -134,10 +133,7 @@ class TrustRegion:
         room="learner",
         applies=_TRPO_ONLY,
         title="line-search candidates",
-        rule=(
-            "2^-k of the full step is tried for k = 0 ... n - 1; the parameters stay as they are when "
-            "none passes."
-        ),
+        rule=("2^-k of the full step is tried for k = 0 ... n - 1; the parameters stay as they are when none passes."),
         source=f"{MADRYLAB}: at most 10",
         finding="Unmeasured.",
         where="minutiae.control.learner.natural_gradient:line_search",

@@ -140,9 +140,7 @@ def rewards_to_go(rewards: Array, ends: Array, discount: Scalar) -> Array:
     return reverse_linear_recurrence(rewards, decays.astype(rewards.dtype))
 
 
-def normalize(
-    advantages: Array, ddof: Scalar = 0, epsilon: Scalar = 1e-8, mask: Array | None = None
-) -> Array:
+def normalize(advantages: Array, ddof: Scalar = 0, epsilon: Scalar = 1e-8, mask: Array | None = None) -> Array:
     """(A - mean) / (std + epsilon) over all given samples (Baselines ppo2; Huang et al. 2022, detail 7).
 
     One sample, or equal samples, have std 0 and become 0, never NaN: with `n - ddof = 0` the variance's

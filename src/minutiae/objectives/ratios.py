@@ -48,9 +48,7 @@ def surrogate(ratio: Array, advantages: Array) -> Array:
     return ratio * advantages
 
 
-def clipped_surrogate(
-    ratio: Array, advantages: Array, clip_range: Scalar, dual_clip: Scalar = float("inf")
-) -> Array:
+def clipped_surrogate(ratio: Array, advantages: Array, clip_range: Scalar, dual_clip: Scalar = float("inf")) -> Array:
     """min(ratio A, clip(ratio, 1 - clip_range, 1 + clip_range) A) (Schulman et al. 2017, equation 7).
 
     With `dual_clip` c, samples of negative advantage are bounded below by c A (Ye et al. 2020, arXiv
@@ -66,9 +64,7 @@ def clipped_surrogate(
         Same shape; larger is better.
     """
     xp = namespace(ratio, advantages, clip_range, dual_clip)
-    pessimistic = xp.minimum(
-        surrogate(ratio, advantages), xp.clip(ratio, 1 - clip_range, 1 + clip_range) * advantages
-    )
+    pessimistic = xp.minimum(surrogate(ratio, advantages), xp.clip(ratio, 1 - clip_range, 1 + clip_range) * advantages)
     negative = advantages < 0
     # The inner selection keeps infinity x 0, which is NaN, out of the program.
     floor = xp.where(negative, dual_clip * xp.where(negative, advantages, -1), -xp.inf)

@@ -39,9 +39,7 @@ def clipped_value_loss(
     clipped = old_values + xp.clip(values - old_values, -clip_range, clip_range)
     plain, bounded = squared_error(values, targets), squared_error(clipped, targets)
     signed = xp.square(xp.maximum(values - targets, clipped - targets))
-    return by_level(
-        level_code, (plain, xp.maximum(plain, bounded), xp.minimum(plain, bounded), bounded, signed)
-    )
+    return by_level(level_code, (plain, xp.maximum(plain, bounded), xp.minimum(plain, bounded), bounded, signed))
 
 
 def explained_variance(values: Array, targets: Array, mask: Array | None = None) -> Array:

@@ -55,9 +55,7 @@ def settings(config: Config) -> dict[str, Any]:
     return {name: jnp.asarray(value, jnp.float64) for name, value in exact.items()}
 
 
-def agent(
-    vector: dict[str, np.ndarray], config: Config, parameters: dict[str, Any]
-) -> tuple[Structure, LearnerState]:
+def agent(vector: dict[str, np.ndarray], config: Config, parameters: dict[str, Any]) -> tuple[Structure, LearnerState]:
     inputs = vector["states"].shape[1]
     outputs = vector["actions"].shape[1] if "actions" in vector else 1
     policy = Policy(inputs, DiagonalGaussian(outputs), (64, 64), (64, 64), "tanh")
@@ -66,9 +64,7 @@ def agent(
     return Structure.of(config, policy), LearnerState(tree, optimizer, jnp.float64(0.0))
 
 
-def samples(
-    vector: dict[str, np.ndarray], structure: Structure, state: LearnerState
-) -> tuple[Samples, dict[str, Any]]:
+def samples(vector: dict[str, np.ndarray], structure: Structure, state: LearnerState) -> tuple[Samples, dict[str, Any]]:
     size = len(vector["states"])
     distribution = structure.policy.distribution_of(state.parameters["policy"], jnp.asarray(vector["states"]))
     old, static = split_static(distribution, size)
@@ -117,13 +113,9 @@ def test_ppo_step(name: str) -> None:
         advantage_normalization_ddof=1,
     )
     before = vectors.parameters(vector, "before_")
-    structure, state = agent(
-        vector, config, {"policy": before, "value": linear_network(vector["states"].shape[1])}
-    )
+    structure, state = agent(vector, config, {"policy": before, "value": linear_network(vector["states"].shape[1])})
     prepared, static = samples(vector, structure, state)
-    after, metrics = policy_epochs(
-        structure, state, prepared, static, vector["permutations"], settings(config)
-    )
+    after, metrics = policy_epochs(structure, state, prepared, static, vector["permutations"], settings(config))
     close_trees(after.parameters["policy"], vectors.parameters(vector, "after_"))
     close(metrics["policy_loss"][-1, -1], vector["final_loss"])
     close_trees(after.parameters["value"], state.parameters["value"], 0.0)
@@ -143,11 +135,7 @@ def test_value_step(name: str) -> None:
         value_learning_rate=float(vector["lr"]),
         adam_epsilon=float(vector["adam_eps"]),
         value_target_terminal_mask=True,
-        **(
-            {"value_clipping": "max", "value_clipping_range": float(vector["clip_eps"])}
-            if vector["clip"]
-            else {}
-        ),
+        **({"value_clipping": "max", "value_clipping_range": float(vector["clip_eps"])} if vector["clip"] else {}),
     )
     before = vectors.parameters(vector, "before_")
     unused = {**linear_network(vector["states"].shape[1]), "log_standard_deviation": np.zeros(1)}
@@ -177,9 +165,7 @@ def test_trpo_step(name: str) -> None:
         advantage_normalization_ddof=1,
     )
     before = vectors.parameters(vector, "before_")
-    structure, state = agent(
-        vector, config, {"policy": before, "value": linear_network(vector["states"].shape[1])}
-    )
+    structure, state = agent(vector, config, {"policy": before, "value": linear_network(vector["states"].shape[1])})
     prepared, static = samples(vector, structure, state)
     numbers = settings(config)
     after, metrics = trust_region_step(structure, state, prepared, static, vector["fisher_indices"], numbers)
@@ -260,9 +246,7 @@ def test_reward_filter(output: str, mode: str, clip: float | None) -> None:
     # `on_reset` stands for the released code, where a done is followed by a reset of the environment.
     scaled = []
     for reward, done in zip(vector["rewards"], dones, strict=True):
-        scaled.append(
-            scaler.scale(np.array([[[reward]]]), np.array([[[False]]]), np.array([[[done]]]))[0, 0, 0]
-        )
+        scaled.append(scaler.scale(np.array([[[reward]]]), np.array([[[False]]]), np.array([[[done]]]))[0, 0, 0])
     np.testing.assert_allclose(np.array(scaled), vector[output], rtol=1e-6, atol=1e-7)
 
 

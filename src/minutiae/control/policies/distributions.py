@@ -187,9 +187,7 @@ class Categorical:
     def kl(self, old: Mapping[str, Array], new: Mapping[str, Array]) -> Array:
         """Exact KL(old || new) -> `[..., B]`."""
         pairs = zip(self._parts(old["logits"]), self._parts(new["logits"]), strict=True)
-        return sum(
-            densities.categorical_divergence(old_logits, new_logits) for old_logits, new_logits in pairs
-        )
+        return sum(densities.categorical_divergence(old_logits, new_logits) for old_logits, new_logits in pairs)
 
     def entropy(self, d: Mapping[str, Array]) -> Array:
         """Exact entropy -> `[..., B]`, in nats."""
