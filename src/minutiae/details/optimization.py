@@ -34,7 +34,10 @@ class Optimization:
         kind=STRUCTURE,
         room="learner",
         title="optimizer",
-        rule=("adam: betas 0.9 and 0.999, no weight decay; rmsprop: decay 0.99, epsilon 1e-5; sgd: no momentum."),
+        rule=(
+            "adam: betas 0.9 and 0.999, no weight decay; rmsprop: step = rate * g / sqrt(v + 1e-5), decay 0.99; "
+            "sgd: no momentum."
+        ),
         source=f"{ADAM}; {HUANG}, core detail 3",
         finding=f"{ANDRYCHOWICZ}: no difference if tuned.",
         where="minutiae.control.learner.optimizers:optimizer_step",
@@ -66,7 +69,7 @@ class Optimization:
         rule="value_first: all epochs of the value network, then the policy's; policy_first: the reverse.",
         source=f"value_first: {MADRYLAB}",
         finding=(
-            "Advantages are fixed before either, so the order changes what is logged and nothing that is learned."
+            "Advantages are fixed before either, so the order changes nothing that is learned or logged."
         ),
         where="minutiae.control.learner.program:update_agent",
         who={"implementation-matters": "value_first"},
