@@ -68,9 +68,7 @@ class Optimization:
         title="order of the two updates",
         rule="value_first: all epochs of the value network, then the policy's; policy_first: the reverse.",
         source=f"value_first: {MADRYLAB}",
-        finding=(
-            "Advantages are fixed before either, so the order changes nothing that is learned or logged."
-        ),
+        finding=("Advantages are fixed before either, so the order changes nothing that is learned or logged."),
         where="minutiae.control.learner.program:update_agent",
         who={"implementation-matters": "value_first"},
     )
