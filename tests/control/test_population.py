@@ -72,6 +72,19 @@ def test_other_seeds_are_other_chances() -> None:
             assert (inputs.batch.observations[one, 0] != inputs.batch.observations[other, 0]).all()
 
 
+def test_every_iteration_has_chances_of_its_own() -> None:
+    population = Population([config for config, _ in several()], [0, 1, 2, 3], threads=1)
+    orders, actions = [], []
+    for _ in range(2):
+        population.iterate()
+        assert population._last is not None
+        orders.append(population._last.indices.policy.copy())
+        actions.append(population._last.batch.actions.copy())
+    population.close()
+    for agent in range(4):
+        assert (orders[0][agent] != orders[1][agent]).any() and (actions[0][agent] != actions[1][agent]).any()
+
+
 def test_agents_of_different_structure_are_refused() -> None:
     with pytest.raises(ValueError, match="agents of one population share structure and steps"):
         Population([small(), small(policy_hidden_sizes=(9,))], [0, 1])
@@ -251,5 +264,5 @@ def test_a_run_whose_only_agent_diverges_ends_at_once(tmp_path: Path) -> None:
         "iterations": 0,
         "steps": 0,
     }
-    assert [one.status for one in heard] == ["diverged", "diverged"]
+    assert [one.status for one in heard] == ["starting", "diverged", "diverged"]
     assert run.metrics().height == 0

@@ -89,7 +89,7 @@ def whole(tmp_path: Path, started: list[subprocess.Popen[str]]) -> RunDirectory:
     """What a worker makes of a run that nothing happens to."""
     run = run_at(tmp_path / "whole")
     heard = heard_from([[run]])
-    assert [one.iteration for one in heard] == [1, 2, 3, 4, 5, 6, 6]
+    assert [one.iteration for one in heard] == [0, 1, 2, 3, 4, 5, 6, 6]
     assert heard[-1] == Progress("whole", run.path, 6, 6, 240, 240, None, "finished")
     return run
 
@@ -113,7 +113,7 @@ def test_a_worker_in_trouble_makes_the_same_bits(
         ("killed", "the worker ended with exit code -9 (it said nothing)")
     ]
     assert noisy.metrics().frame().equals(whole.metrics().frame())
-    assert [one.iteration for one in heard if one.run == "noisy"] == [1, 2, 3, 4, 5, 6, 6]
+    assert [one.iteration for one in heard if one.run == "noisy"] == [0, 1, 2, 3, 4, 5, 6, 6]
 
 
 def test_a_silent_worker_is_ended_and_tried_again(
