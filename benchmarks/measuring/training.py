@@ -44,7 +44,7 @@ def measure(
     def listen(progress: Progress) -> None:
         if progress.status == "training":
             clocks[progress.run].append(time.monotonic())
-        elif progress.status != "finished":
+        elif progress.status in ("diverged", "retrying"):
             raise RuntimeError(f"{progress.run} {progress.status}: {progress.message}")
 
     runs = train_population(
