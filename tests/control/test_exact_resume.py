@@ -14,6 +14,8 @@ import pytest
 
 import minutiae
 from minutiae.control.progress import Progress
+from minutiae.control.trainer import Trainer
+from minutiae.details import to_toml
 from minutiae.errors import RunError
 from minutiae.runs.directory import RunDirectory
 from small_runs import ITERATIONS, SEGMENT, assert_same_bits, paths_of, several, small
@@ -241,6 +243,16 @@ def test_metrics_that_end_before_their_checkpoint_are_not_papered_over(tmp_path:
         f"{path / 'metrics.parquet'} ends before the checkpoint of iteration 4; restore it from a copy, or delete "
         "the run and train it again"
     )
+
+
+def test_trpo_on_a_simulator_with_threads_resumes_to_the_bits_of_one_thread(tmp_path: Path) -> None:
+    config = small().replace(environment="envpool:Pendulum-v1", algorithm="trpo", value_epochs=2)
+    whole = RunDirectory.create(tmp_path / "whole", to_toml(config), 3)
+    Trainer([whole], threads=1).train()
+    with pytest.raises(Stopped):
+        minutiae.train(config, seed=3, name="run", out=tmp_path, listener=stop_at(5))
+    minutiae.resume(tmp_path / "run")
+    assert_same_bits(tmp_path / "run", whole.path)
 
 
 def test_a_damaged_newest_checkpoint_costs_time_but_no_bit(single: Path, tmp_path: Path) -> None:
