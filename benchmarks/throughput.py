@@ -16,7 +16,7 @@ from typing import Any
 from measuring import arithmetic, peers, report
 from measuring.processes import MeasurementError
 from measuring.rows import ROWS, chosen_rows
-from measuring.session import Session
+from measuring.session import QUICK, THOROUGH, Effort, Session
 from minutiae.control.environments import describe
 from minutiae.control.workers import usable_cores
 from minutiae.errors import MinutiaeError, UnsupportedEnvironment
@@ -28,6 +28,7 @@ BUSY_LOAD = 0.5
 def main(words: Sequence[str] | None = None) -> int:
     """Measure, print, and write JSON when asked; exit code 2 when something was asked that cannot be done."""
     arguments = _parser().parse_args(words)
+    usual = QUICK if arguments.quick else THOROUGH
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
     try:
         _check(arguments.environment)
@@ -35,8 +36,7 @@ def main(words: Sequence[str] | None = None) -> int:
         session = Session(
             arguments.environment,
             rows,
-            arguments.rounds or (1 if arguments.quick else 2),
-            arguments.seconds or (2.0 if arguments.quick else 4.0),
+            Effort(arguments.rounds or usual.rounds, arguments.seconds or usual.seconds, usual.shortest),
             len(usable_cores()),
             lambda line: print(line, file=sys.stderr, flush=True),
         )
@@ -113,8 +113,15 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--only", nargs="+", default=[], metavar="ROW", help=f"some rows of: {', '.join(row.name for row in ROWS)}"
     )
-    parser.add_argument("--rounds", type=int, metavar="N", help="measure every row N times (2, quick 1)")
-    parser.add_argument("--seconds", type=float, metavar="S", help="length of a row's window (4, quick 2)")
+    parser.add_argument(
+        "--rounds", type=int, metavar="N", help=f"measure every row N times ({THOROUGH.rounds}, quick {QUICK.rounds})"
+    )
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        metavar="S",
+        help=f"length of a row's window ({THOROUGH.seconds:g}, quick {QUICK.seconds:g})",
+    )
     return parser
 
 

@@ -25,13 +25,14 @@ class Plan:
         return self.warm + (self.window + 1) // 2
 
 
-WARM_ITERATIONS = 2
-FEWEST_ITERATIONS = 4
+THOROUGH = Plan(warm=2, window=4)
+QUICK = Plan(warm=1, window=2)
+"""The shortest plans. Compiling ends within the first iteration, so the second is an ordinary one already."""
 
 
-def plan(seconds: float, expected_rate: float, steps_per_iteration: int) -> Plan:
-    """A window of about `seconds`, at least `FEWEST_ITERATIONS`, when `expected_rate` steps are done per second."""
-    return Plan(WARM_ITERATIONS, max(FEWEST_ITERATIONS, round(seconds * expected_rate / steps_per_iteration)))
+def plan(seconds: float, expected_rate: float, steps_per_iteration: int, shortest: Plan) -> Plan:
+    """A window of about `seconds`, no shorter than `shortest`, when `expected_rate` steps are done per second."""
+    return Plan(shortest.warm, max(shortest.window, round(seconds * expected_rate / steps_per_iteration)))
 
 
 @dataclass(frozen=True)

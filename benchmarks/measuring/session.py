@@ -12,12 +12,24 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from measuring import arithmetic, processes
-from measuring.arithmetic import Split
+from measuring.arithmetic import Plan, Split
 from measuring.rows import PEERS, SAMPLES, Row
 
 CEILING_ROWS = 16
 EXPECTED_SHARE = 0.6
 """Of the ceiling, to choose how many iterations fill a window."""
+
+
+class Effort(NamedTuple):
+    """How often every row is measured, for how many seconds, and for how many iterations at least."""
+
+    rounds: int
+    seconds: float
+    shortest: Plan
+
+
+THOROUGH = Effort(2, 4.0, arithmetic.THOROUGH)
+QUICK = Effort(1, 1.5, arithmetic.QUICK)
 
 
 class Reading(NamedTuple):
@@ -31,22 +43,22 @@ class Reading(NamedTuple):
 
 
 class Session:
-    """Measures `rows` in `rounds`.
+    """Measures `rows`, every one in every round.
 
     Args:
         environment: an id that EnvPool knows.
         rows: in the order in which they are measured.
-        rounds: how often each of them is.
-        seconds: length of a window; the ceiling's are half as long.
+        effort: rounds, and the length of a window; the ceiling's are half as long.
         cores: that this process may use.
         say: told what is being measured.
     """
 
     def __init__(
-        self, environment: str, rows: Sequence[Row], rounds: int, seconds: float, cores: int, say: Callable[[str], None]
+        self, environment: str, rows: Sequence[Row], effort: Effort, cores: int, say: Callable[[str], None]
     ) -> None:
-        self.environment, self.rows, self.rounds = environment, list(rows), rounds
-        self._seconds, self._cores, self._say = seconds, cores, say
+        self.environment, self.rows = environment, list(rows)
+        self.rounds, self._seconds, self._shortest = effort
+        self._cores, self._say = cores, say
         self.ceilings: list[float] = []
         self.ceiling_peak_bytes: int | None = None
         self.readings: dict[str, list[Reading]] = defaultdict(list)
@@ -82,7 +94,7 @@ class Session:
     def _train(self, row: Row, cache: Path) -> Reading:
         cores = min(row.cores or self._cores, self._cores)
         ceiling = self.ceilings[-1] * cores / self._cores
-        plan = arithmetic.plan(self._seconds, EXPECTED_SHARE * ceiling, row.agents * SAMPLES)
+        plan = arithmetic.plan(self._seconds, EXPECTED_SHARE * ceiling, row.agents * SAMPLES, self._shortest)
         arguments = {
             "environment": self.environment,
             "preset_name": row.preset,
@@ -114,11 +126,11 @@ class Session:
             "environment": self.environment,
             "environments": row.environments,
             "samples": SAMPLES,
-            "warm": arithmetic.WARM_ITERATIONS,
+            "warm": self._shortest.warm,
             "seconds": self._seconds,
         }
         outcome = processes.run("measuring.peers", [json.dumps(arguments)])
-        times = outcome.printed["clock"][arithmetic.WARM_ITERATIONS - 1 :]
+        times = outcome.printed["clock"][self._shortest.warm - 1 :]
         rate = SAMPLES * (len(times) - 1) / (times[-1] - times[0])
         return Reading(rate, 0.0, outcome.peak_bytes)
 

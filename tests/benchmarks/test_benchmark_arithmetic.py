@@ -12,15 +12,17 @@ from measuring.arithmetic import Plan, Split
 
 def test_a_window_lasts_about_as_long_as_asked_and_holds_one_end_of_a_segment() -> None:
     # 4 s at 10,000 steps/s are 40,000 steps: 20 iterations of 2,000.
-    plan = arithmetic.plan(4.0, 10_000.0, 2_000)
+    plan = arithmetic.plan(4.0, 10_000.0, 2_000, arithmetic.THOROUGH)
     assert (plan.warm, plan.window, plan.iterations, plan.segment) == (2, 20, 22, 12)
     assert plan.warm < plan.segment < plan.iterations
 
 
 def test_a_slow_machine_still_gets_iterations_enough() -> None:
-    plan = arithmetic.plan(4.0, 1_000.0, 32_768)
-    assert plan.window == arithmetic.FEWEST_ITERATIONS
-    assert plan.warm < plan.segment < plan.iterations
+    for shortest in (arithmetic.THOROUGH, arithmetic.QUICK):
+        plan = arithmetic.plan(4.0, 1_000.0, 32_768, shortest)
+        assert plan == shortest
+        # Two intervals at least: an ordinary one, and the one that a save falls into.
+        assert plan.warm < plan.segment < plan.iterations
 
 
 def test_a_segments_end_is_charged_to_all_iterations_of_a_usual_segment() -> None:

@@ -14,7 +14,7 @@ import pytest
 import throughput
 from measuring import processes, report
 from measuring.rows import ROWS, chosen_rows
-from measuring.session import Reading, Session
+from measuring.session import THOROUGH, Reading, Session
 
 NOTHING = {"stable_baselines3": False, "sbx": False}
 EVERYTHING = {"stable_baselines3": True, "sbx": True}
@@ -47,7 +47,7 @@ def test_the_command_writes_a_row_with_every_figure(tmp_path: Path) -> None:
 
 
 def _session(rows: list[str], readings: dict[str, list[Reading]]) -> Session:
-    session = Session("Hopper-v5", [row for row in ROWS if row.name in rows], 2, 1.0, 2, lambda line: None)
+    session = Session("Hopper-v5", [row for row in ROWS if row.name in rows], THOROUGH, 2, lambda line: None)
     session.ceilings = [100.0, 110.0, 90.0]
     session.readings.update(readings)
     return session
