@@ -79,6 +79,14 @@ def test_the_step_reaches_for_the_radius(case: Case, updated: tuple[LearnerState
     np.testing.assert_allclose(steps[1], np.sqrt(2) * steps[0], rtol=1e-3, atol=1e-6)
 
 
+def test_the_ranges_of_ppo_do_not_reach_trpo(case: Case, updated: tuple[LearnerState, dict[str, np.ndarray]]) -> None:
+    _, metrics = updated
+    assert metrics["ratio_max_batch"][FARTHER] > 1.05
+    tight = {"ratio_clipping": np.full(4, 1e-3, np.float32), "dual_clipping": np.full(4, 1.001, np.float32)}
+    state, _, _ = case._replace(numbers=case.numbers | tight).update()
+    assert bits(state) == bits(updated[0])
+
+
 def test_the_value_network_has_its_own_step_whatever_becomes_of_the_policy(
     case: Case, updated: tuple[LearnerState, dict[str, np.ndarray]]
 ) -> None:
