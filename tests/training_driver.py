@@ -51,18 +51,9 @@ def write_slowly(seconds: float) -> None:
     os.replace = slowly  # type: ignore[assignment]
 
 
-def compile_quickly() -> None:
-    """As the fixture `quick_compilation`, where no worker process with other programs is to be compared."""
-    from minutiae.control import compilation
-
-    compilation.CPU_OPTIONS = {"xla_cpu_use_fusion_emitters": False, "xla_backend_optimization_level": 0}
-
-
 if __name__ == "__main__":
     kind, folder = sys.argv[1], Path(sys.argv[2])
     write_slowly(5 * float(os.environ.get("PROBE_DELAY", "0")))
-    if kind == "population":
-        compile_quickly()
     if (folder / NAME).exists():
         resume(folder / NAME, workers=1, listener=tell)
     else:

@@ -39,7 +39,8 @@ def started(monkeypatch: pytest.MonkeyPatch, elsewhere: dict[str, str]) -> Itera
             super().__init__(*arguments, **options)
             processes.append(self)
 
-    monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", elsewhere["JAX_COMPILATION_CACHE_DIR"])
+    for name in ("JAX_COMPILATION_CACHE_DIR", "QUICK_COMPILATION"):
+        monkeypatch.setenv(name, elsewhere[name])
     monkeypatch.setattr(subprocess, "Popen", Watched)
     yield processes
     assert processes
