@@ -30,6 +30,12 @@ def nan_at(find: Callable[[Case], Any]) -> Callable[[Case], None]:
     return spoil
 
 
+def successor_of_a_death(case: Case) -> None:
+    """Nobody computes with it, but it tells of a simulator that is broken."""
+    case.batch.terminated[BROKEN, 2, 0] = True
+    case.batch.next_observations[BROKEN, 2, 0] = np.inf
+
+
 def absurd_learning_rate(case: Case) -> None:
     for network in ("policy", "value"):
         for moment in ("", "_end"):
@@ -40,6 +46,7 @@ FAULTS = {
     "observations": Fault(nan_at(lambda case: case.batch.observations), "batch/observations"),
     "rewards": Fault(nan_at(lambda case: case.batch.rewards), "batch/rewards"),
     "successors": Fault(nan_at(lambda case: case.batch.next_observations), "batch/next_observations"),
+    "successor of a death": Fault(successor_of_a_death, "batch/next_observations"),
     "actions": Fault(nan_at(lambda case: case.batch.actions), "samples/old_log_probs"),
     "policy weight": Fault(
         nan_at(lambda case: case.state.parameters["policy"]["hidden"][0]["weight"]),

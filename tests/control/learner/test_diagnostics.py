@@ -29,7 +29,7 @@ def test_diagnostics_by_hand() -> None:
     KL(old || new) = m^2 / 2 = 0, 0.125, 0.5. k3 = r - 1 - log r = 0, 0.079991, 0.723130.
     Outside 1 +- 0.3: two of three. Entropy: (1 + log 2 pi) / 2.
     Advantages 2, -1, 1: (2 - 1.454991 + 0.223130) / 3 = 0.256046.
-    Values are 2 x = 0, 2, 4 against targets 1, 3, 3 of which the last does not count: (1 + 1) / 2 = 1.
+    Values are 3 x = 0, 3, 6 against targets 1, 3, 3 of which the last does not count: (1 + 0) / 2 = 0.5.
     They were 1, 2, 3: targets less old values 0, 1, 0 of variance 2 / 9, targets of variance 8 / 9.
     """
     policy = Policy(1, DiagonalGaussian(1), (), (), "tanh")
@@ -43,7 +43,7 @@ def test_diagnostics_by_hand() -> None:
         old_values=jnp.array([1.0, 2.0, 3.0]),
         value_counts=jnp.array([True, True, False]),
     )
-    parameters = {"policy": linear(0.5, log_standard_deviation=jnp.zeros(1)), "value": linear(2.0)}
+    parameters = {"policy": linear(0.5, log_standard_deviation=jnp.zeros(1)), "value": linear(3.0)}
     config = config_of(ratio_clipping=0.3, advantage_normalization=None)
     numbers = {name: value[0] for name, value in numbers_of([config]).items()}
     arguments = (parameters, samples, {"log_std": jnp.zeros(1)}, numbers)
@@ -57,7 +57,7 @@ def test_diagnostics_by_hand() -> None:
         "clip_fraction_batch": 2 / 3,
         "entropy_batch": 0.5 * (1 + math.log(2 * math.pi)),
         "surrogate_batch": 0.256046,
-        "value_loss_batch": 1.0,
+        "value_loss_batch": 0.5,
         "explained_variance_batch": 1 - (2 / 9) / (8 / 9),
     }
     assert {name: float(value) for name, value in measured.items()} == pytest.approx(expected, rel=1e-5)
