@@ -1,6 +1,7 @@
-"""Returns of the plain presets on MuJoCo tasks: train them, then write table, data and figure. No throughput here.
+"""Returns of the plain presets on MuJoCo tasks: train them, then write tables, data and figure. No throughput here.
 
     python benchmarks/returns.py train ppo --tasks Hopper-v5 Walker2d-v5 --seeds 10 --store DIR
+    python benchmarks/returns.py train trpo --levels max_kl=0.05 --seeds 5 --store DIR
     python benchmarks/returns.py report --store DIR --output docs/returns
 
 `train` may be stopped and started again at any moment, and given more seeds later: what is finished is kept.
@@ -15,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import minutiae
+from minutiae.cli.train import parse_levels
 from minutiae.control.progress import Progress
 from minutiae.control.run import Run
 
@@ -34,8 +36,10 @@ PUBLISHED = {
 
 def train(arguments: argparse.Namespace) -> None:
     """Train every task with every seed that is not there yet: one group of runs for each block of seeds."""
+    levels = dict(level.split("=", 1) for level in arguments.levels)
+    label = ",".join([arguments.preset, *(f"{name}={level}" for name, level in levels.items())])
     for task in arguments.tasks:
-        name = f"{arguments.preset}-{task}-{arguments.first_seed}"
+        name = f"{label}-{task}-{arguments.first_seed}"
         target = Path(arguments.store) / name
         if target.exists():
             runs = minutiae.resume(target, workers=arguments.workers, listener=tell)
@@ -50,8 +54,10 @@ def train(arguments: argparse.Namespace) -> None:
                 out=arguments.store,
                 workers=arguments.workers,
                 listener=tell,
+                **parse_levels(levels),
             )
-        print(task, [round((run.result or {}).get("final_return") or float("nan"), 1) for run in runs], flush=True)
+        outcomes = [(run.result or {}).get("final_return") or float("nan") for run in runs]
+        print(label, task, [round(outcome, 1) for outcome in outcomes], flush=True)
 
 
 def tell(progress: Progress) -> None:
@@ -61,7 +67,7 @@ def tell(progress: Progress) -> None:
 
 
 def finished(store: Path) -> dict[tuple[str, str], list[Run]]:
-    """Runs that ended, by preset (what stands before the task in the folder's name) and task."""
+    """Runs that ended, by preset with levels (what stands before the task in the folder's name) and task."""
     groups: dict[tuple[str, str], list[Run]] = {}
     for run in minutiae.open_runs(store):
         if run.status != "unfinished":
@@ -79,7 +85,7 @@ def interval(values: np.ndarray, confidence: float = 0.95) -> tuple[float, float
 
 
 def report(arguments: argparse.Namespace) -> None:
-    """Write `returns.parquet` (a row per run), `curves.parquet` (a row per run and iteration), `returns.md`, figure."""
+    """Write `returns.parquet` (a row per run), `curves.parquet` (a row per run and iteration), tables, figure."""
     import polars
     from matplotlib.figure import Figure
 
@@ -100,6 +106,8 @@ def report(arguments: argparse.Namespace) -> None:
     table.write_parquet(output / "returns.parquet")
     polars.concat(frames).write_parquet(output / "curves.parquet", compression="zstd")
     (output / "returns.md").write_text(markdown(groups))
+    (output / "defaults.md").write_text(defaults(groups))
+    groups = {(preset, task): runs for (preset, task), runs in groups.items() if preset == "ppo"}
     figure = Figure(figsize=(10.0, 3.2 * -(-len(groups) // 2)), layout="constrained")
     for place, ((preset, task), runs) in enumerate(groups.items()):
         axes = figure.add_subplot(-(-len(groups) // 2), 2, place + 1)
@@ -117,13 +125,37 @@ def markdown(groups: dict[tuple[str, str], list[Run]]) -> str:
         "|---|---|---|---|---|---|---|---|",
     ]
     for (preset, task), runs in groups.items():
-        values = np.array([(run.result or {})["final_return"] for run in runs], float)
+        if "=" in preset:
+            continue  # told by `defaults`
+        values = final_returns(runs)
         low, high = interval(values) if len(values) > 1 else (np.nan, np.nan)
         lines.append(
             f"| {preset} | {task} | {values.mean():.0f} | [{low:.0f}, {high:.0f}] | {len(values)} | {values.min():.0f} "
-            f"| {values.max():.0f} | {PUBLISHED.get(task, '')} |"
+            f"| {values.max():.0f} | {PUBLISHED.get(task, 'none in this form')} |"
         )
     return "\n".join(lines) + "\n"
+
+
+def defaults(groups: dict[tuple[str, str], list[Run]]) -> str:
+    """Mean final return, its interval and the number of seeds, a row per preset with levels and a column per task."""
+    labels = list(dict.fromkeys(label for label, _ in groups))
+    tasks = [task for task in TASKS if any((label, task) in groups for label in labels if "=" in label)]
+    lines = ["| preset, levels | " + " | ".join(tasks) + " |", "|---" * (1 + len(tasks)) + "|"]
+    for label in labels:
+        if not any("=" in other and other.startswith(f"{label.split(',')[0]},") for other in labels):
+            continue  # nothing to compare this preset with
+        cells = []
+        for task in tasks:
+            values = final_returns(groups.get((label, task), []))
+            low, high = interval(values) if len(values) > 1 else (np.nan, np.nan)
+            cells.append(f"{values.mean():.0f} [{low:.0f}, {high:.0f}] ({len(values)})" if len(values) > 1 else "")
+        lines.append("| " + " | ".join([label.replace(",", ", "), *cells]) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def final_returns(runs: list[Run]) -> np.ndarray:
+    """The outcome of each run, `[seeds]`."""
+    return np.array([(run.result or {})["final_return"] for run in runs], float)
 
 
 def main() -> int:
@@ -132,6 +164,7 @@ def main() -> int:
     commands = parser.add_subparsers(required=True)
     training = commands.add_parser("train", help="train what is missing")
     training.add_argument("preset", choices=minutiae.preset_names())
+    training.add_argument("--levels", nargs="+", default=[], metavar="DETAIL=LEVEL", help="other than the preset's")
     training.add_argument("--tasks", nargs="+", default=TASKS)
     training.add_argument("--seeds", type=int, default=10)
     training.add_argument("--first-seed", type=int, default=0)

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import pytest
 
@@ -87,6 +88,7 @@ def test_module_can_be_run() -> None:
             "unknown option '--outptu'; did you mean '--output'? allowed: --output, --metric, --x; "
             "run: minutiae plot --help",
         ),
+        ("presets --x", "unknown option '--x'; this command has none; run: minutiae presets --help"),
         ("plot", "RUNS is missing; run: minutiae plot --help"),
         ("evaluate", "RUN is missing; run: minutiae evaluate --help"),
         ("evaluate a b", "unexpected 'b'; run: minutiae evaluate --help"),
@@ -149,3 +151,15 @@ def test_reader_that_leaves_is_no_error() -> None:
             [sys.executable, "-m", "minutiae", "details"], stdout=pipe, stderr=subprocess.PIPE, check=False
         )
     assert (result.returncode, result.stderr) == (141, b"")
+
+
+def test_an_environment_of_the_folder_is_found_and_the_path_left_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "environments_of_this_folder.py").write_text("def make(): raise ValueError('called')")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry])
+    before = list(sys.path)
+    assert main(["train", "ppo", "environments_of_this_folder:make"]) == 2
+    assert "ValueError: called (at " in capsys.readouterr().err
+    assert sys.path == before

@@ -97,8 +97,10 @@ def test_help_page_shows_details_that_exist(capsys: pytest.CaptureFixture[str]) 
         ("--config nowhere.toml", "nowhere.toml does not exist; check the path"),
         ("ppo Hopper-v5 --minibatches 3", "3 minibatches"),
         ("ppo Hopper-v5 --steps 10", "steps = 10 is less than one iteration"),
-        ("ppo Hopper-v5 --seed -1", "seed is a whole number of at least 0, not -1"),
-        ("ppo Hopper-v5 --seeds 0", "seeds is a whole number of at least 1, not 0"),
+        ("ppo Hopper-v5 --seed -1", "--seed is at least 0 and --seeds at least 1, not -1 and 1"),
+        ("ppo Hopper-v5 --seed -1 --show-config", "--seed is at least 0 and --seeds at least 1, not -1 and 1"),
+        ("ppo Hopper-v5 --seeds 0", "--seed is at least 0 and --seeds at least 1, not 0 and 0"),
+        ("ppo Hopper-v5 --name=", "'' is no folder name; give one without slashes"),
         ("ppo Hopper-v5 --flavour paper", "unknown flavour 'paper'; "),
         ("ppo Ant-v5 --flavour paper-text", "flavour 'paper-text' has no values for 'Ant-v5'; it has them for"),
     ],
@@ -123,7 +125,7 @@ def test_wrong_words_train_nothing(
     ("text", "error"),
     [
         ("environment = ", "is not valid TOML"),
-        ("environment = 'Hopper-v5'\nvalue_cliping = 'max'", "unknown detail 'value_cliping'"),
+        ("environment = 'Hopper-v5'\nvalue_cliping = 'max'", "file.toml: unknown detail 'value_cliping'"),
         ("[config]\nenvironment = 'Hopper-v5'\ndiscount = 2", "discount = 2 is out of range"),
     ],
 )

@@ -245,6 +245,29 @@ def test_metrics_that_end_before_their_checkpoint_are_not_papered_over(tmp_path:
     )
 
 
+@pytest.mark.parametrize(
+    ("given", "now", "text"),
+    [
+        ("steps = 240", "steps = 200", "steps was 240 and is 200"),
+        ('value_clipping = "off"', 'value_clipping = "max"', "value_clipping was 'off' and is 'max'"),
+        ("seed = 3", "seed = 4", "seed was 3 and is 4"),
+    ],
+)
+def test_a_config_changed_after_training_began_is_noticed(tmp_path: Path, given: str, now: str, text: str) -> None:
+    with pytest.raises(Stopped):
+        minutiae.train(small(), seed=3, name="run", out=tmp_path, listener=stop_at(5))
+    file = tmp_path / "run" / "config.toml"
+    before = file.read_text()
+    assert f"\n{given}" in before
+    file.write_text(before.replace(f"\n{given}", f"\n{now}"))
+    with pytest.raises(RunError) as caught:
+        minutiae.resume(tmp_path / "run")
+    assert str(caught.value) == (
+        f"{file} was changed after training began: {text}; change it back, or train it as a new run with: "
+        "minutiae train --config FILE --name NAME"
+    )
+
+
 def test_trpo_on_a_simulator_with_threads_resumes_to_the_bits_of_one_thread(tmp_path: Path) -> None:
     config = small().replace(environment="envpool:Pendulum-v1", algorithm="trpo", value_epochs=2)
     whole = RunDirectory.create(tmp_path / "whole", to_toml(config), 3)

@@ -53,6 +53,9 @@ def refusal(out: Path, call: Callable[[], Any], kind: type[MinutiaeError] = Conf
         ({"workers": 0, "seeds": 2}, "workers is a whole number of at least 1, not 0"),
         ({"name": "a/b"}, "'a/b' is no folder name; give one without slashes, and the place with out=..."),
         ({"name": ".."}, "'..' is no folder name; give one without slashes, and the place with out=..."),
+        ({"name": ""}, "'' is no folder name; give one without slashes, and the place with out=..."),
+        ({"name": "a\nb"}, "'a\\nb' is no folder name; give one without slashes, and the place with out=..."),
+        ({"name": 3}, "3 is no folder name; give one without slashes, and the place with out=..."),
         ({"flavour": "paper-text"}, "a Config names its environment itself; leave out environment and flavour"),
         ({"environment": "Hopper-v5"}, "a Config names its environment itself; leave out environment and flavour"),
         (
@@ -98,6 +101,11 @@ def test_wrong_presets_and_environments(
     assert told.startswith(error)
 
 
+def test_what_is_neither_preset_nor_config(tmp_path: Path) -> None:
+    told = refusal(tmp_path, lambda: minutiae.train(3, "Hopper-v5", out=tmp_path))  # type: ignore[arg-type]
+    assert told == "the first argument is a preset's name or a Config, not 3; as in train('ppo', 'Hopper-v5')"
+
+
 def test_wrong_populations(tmp_path: Path) -> None:
     def told(agents: Any, kind: type[MinutiaeError] = ConfigError, **arguments: Any) -> str:
         call = {"name": "group", "out": tmp_path} | arguments
@@ -105,6 +113,10 @@ def test_wrong_populations(tmp_path: Path) -> None:
 
     two = [(small(), 0), (small(), 1)]
     assert told([]) == "there are no agents to train; give at least one (config, seed) pair"
+    assert told([small()]).startswith("an agent is a pair (Config, seed), not Config(")
+    assert told([("ppo", 0)]) == (
+        "an agent is a pair (Config, seed), not ('ppo', 0); as in (preset('ppo', 'Hopper-v5'), 0)"
+    )
     assert told([(small(), 0), (small(), -2)]) == "seed is a whole number of at least 0, not -2"
     for names in (["a"], ["a", "b", "c"]):
         assert told(two, names=names) == f"there are {len(names)} names for 2 agents; give one for each, or none"

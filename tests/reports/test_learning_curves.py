@@ -85,7 +85,7 @@ def test_one_curve_for_each_config_and_its_label(tmp_path: Path) -> None:
         "ppo on CartPole-v1, value_clipping max (n = 1)",
     ]
     assert BAND in axes.get_title(loc="left")
-    assert (axes.get_xlabel(), axes.get_ylabel()) == ("environment steps", "return_mean")
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("environment steps", "mean return of the episodes that ended")
 
 
 def test_labels_leave_out_what_has_no_effect() -> None:
@@ -127,3 +127,17 @@ def test_run_without_metrics_says_so(tmp_path: Path) -> None:
     save_run(tmp_path / "run", CONFIG)
     with pytest.raises(RunError, match=r"no run at .* has measured return_mean yet; train it further"):
         minutiae.plot(tmp_path / "run", tmp_path / "curve.png")
+
+
+def test_a_damaged_run_among_others_is_left_out_aloud_and_alone_refused(tmp_path: Path) -> None:
+    for name in ("sound", "damaged", "foreign"):
+        save_run(tmp_path / name, CONFIG, rows=rows(1.0, 2.0))
+    (tmp_path / "damaged" / "metrics.parquet").write_bytes(b"PAR1")
+    (tmp_path / "foreign" / "config.toml").write_text("seed = ")
+    with pytest.warns(UserWarning, match="left out a run: ") as told:
+        (curve,) = curves([tmp_path])
+    assert sorted("damaged/metrics.parquet" in str(one.message) for one in told) == [False, True]
+    assert len(curve.seeds) == 1
+    for name in ("damaged", "foreign"):
+        with pytest.raises(RunError, match="damaged"):
+            minutiae.plot(tmp_path / name, tmp_path / "curve.png")

@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit code; what the user can mend becomes one line on stderr."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        with _warnings_in_one_line():
+        with _warnings_in_one_line(), _own_modules():
             code = _dispatch(words)
         sys.stdout.flush()
         return code
@@ -91,6 +91,20 @@ def _dispatch(words: list[str]) -> int:
 def _complain(text: str) -> None:
     with contextlib.suppress(OSError):  # nobody may be reading stderr either
         sys.stderr.write(f"minutiae: {' '.join(text.split())}\n")
+
+
+@contextlib.contextmanager
+def _own_modules() -> Iterator[None]:
+    """Find `my_module:factory` in the folder where the command is typed, behind everything that is installed."""
+    here = os.getcwd()
+    added = here not in sys.path and "" not in sys.path
+    if added:
+        sys.path.append(here)
+    try:
+        yield
+    finally:
+        if added and here in sys.path:
+            sys.path.remove(here)
 
 
 @contextlib.contextmanager

@@ -74,7 +74,10 @@ def option_names(app: cyclopts.App) -> list[str]:
 
 def unknown_option(given: str, allowed: Iterable[str]) -> str:
     """One sentence for an option that does not exist, with those that are spelled most like it."""
-    nearest_first = sorted(allowed, key=lambda known: -SequenceMatcher(None, known, given).ratio())
+    names = list(allowed)
+    if not names:
+        return f"unknown option {given!r}; this command has none"
+    nearest_first = sorted(names, key=lambda known: -SequenceMatcher(None, known, given).ratio())
     return unknown("option", given, nearest_first, most=5)
 
 

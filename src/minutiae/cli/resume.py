@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -35,4 +36,6 @@ def resume(
     from minutiae.control.training import resume as go_on
 
     unfinished = sum(one.status == "unfinished" for one in open_runs(run))
+    if not unfinished:
+        sys.stdout.write(f"{run} has ended before; nothing is left to train\n")
     return show(lambda listener: go_on(run, workers=workers, sinks=sink, listener=listener), unfinished, run)

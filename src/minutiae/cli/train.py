@@ -108,13 +108,16 @@ def train(
         Print the complete effective config and train nothing.
     """
     chosen, arguments, stored_seed = choose(preset, environment, flavour, config, parse_levels(details))
+    seed = stored_seed if seed is None else seed
+    if seed < 0 or seeds < 1:
+        raise ConfigError(f"--seed is at least 0 and --seeds at least 1, not {seed} and {seeds}")
     if show_config:
         sys.stdout.write(to_toml(chosen))
         return 0
     from minutiae.cli.training import show
     from minutiae.control.training import train as train_runs
 
-    arguments |= {"seed": stored_seed if seed is None else seed, "seeds": seeds, "name": name, "out": out}
+    arguments |= {"seed": seed, "seeds": seeds, "name": name, "out": out}
     return show(lambda listener: train_runs(**arguments, workers=workers, sinks=sink, listener=listener), seeds)
 
 
@@ -201,8 +204,15 @@ def read_config(path: Path) -> tuple[Config, int]:
         seed = document.get("seed", 0)
         if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
             raise ConfigError(f"{path}: seed is a whole number of at least 0, not {seed!r}")
-        return from_mapping(document["config"]), seed
-    return from_mapping(document), 0
+        return _config_in(path, document["config"]), seed
+    return _config_in(path, document), 0
+
+
+def _config_in(path: Path, mapping: Mapping[str, Any]) -> Config:
+    try:
+        return from_mapping(mapping)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from error
 
 
 def _own() -> list[str]:

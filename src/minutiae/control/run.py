@@ -69,18 +69,20 @@ def open_runs(path: str | Path) -> list[Run]:
     """The run at `path`, or every run of the group there, or every run in the folder, however deep.
 
     Raises:
-        RunError: there is none.
+        RunError: there is none, or one is damaged.
     """
+    return [open_run(folder) for folder in run_paths(path)]
+
+
+def run_paths(path: str | Path) -> list[Path]:
+    """The folders that `open_runs` opens; `path` itself where no run is found, which `open_run` then explains."""
     path = Path(path)
     if is_run(path):
-        return [open_run(path)]
+        return [path]
     if is_group(path):
         group = RunGroup.open(path)
-        return [open_run(group.member_path(name)) for name in group.members if name not in group.missing]
-    found = sorted(config.parent for config in path.glob("**/config.toml") if is_run(config.parent))
-    if not found:
-        return [open_run(path)]  # raises, with the remedy
-    return [open_run(folder) for folder in found]
+        return [group.member_path(name) for name in group.members if name not in group.missing]
+    return sorted(config.parent for config in path.glob("**/config.toml") if is_run(config.parent)) or [path]
 
 
-__all__ = ["Run", "open_run", "open_runs"]
+__all__ = ["Run", "open_run", "open_runs", "run_paths"]

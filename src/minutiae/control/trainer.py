@@ -100,10 +100,14 @@ class Trainer:
         for agent, run in enumerate(self.runs):
             checkpoint = load_checkpoint(run.checkpoint_path, iteration)
             snapshots.append(unflatten(checkpoint.arrays, like=like))
+            _refuse_changes(run, checkpoint.metadata.get("spec", {}), self._spec(agent))
             self._broken[agent] = checkpoint.metadata.get("broken")
             alive.append(self._broken[agent] is None)
         population.restore(iteration, snapshots, alive)
         return iteration
+
+    def _spec(self, agent: int) -> dict[str, Any]:
+        return policy_spec(self.configs[agent], self.runs[agent].seed)
 
     def _open_logs(self, start: int) -> None:
         self._metrics = [run.metrics() for run in self.runs]
@@ -179,7 +183,9 @@ class Trainer:
         for agent, run in enumerate(self.runs):
             self._metrics[agent].save()
             run.save_checkpoint(
-                population.iteration, flatten(population.snapshot(agent)), {"broken": self._broken[agent]}
+                population.iteration,
+                flatten(population.snapshot(agent)),
+                {"broken": self._broken[agent], "spec": self._spec(agent)},
             )
         for agent in range(len(self.runs)):
             self._timing[agent].save()
@@ -205,3 +211,21 @@ class Trainer:
 def policy_spec(config: Config, seed: int) -> dict[str, Any]:
     """All that is needed, beside the arrays, to act: kept with them in `policy.safetensors`."""
     return {"config": to_mapping(config), "seed": seed}
+
+
+def _refuse_changes(run: RunDirectory, trained: dict[str, Any], now: dict[str, Any]) -> None:
+    """Going on with other levels than the run was begun with would give a run that no config describes.
+
+    Details that a newer version added have no level in `trained`, and are not looked at.
+
+    Raises:
+        RunError: a level or the seed differs.
+    """
+    before, after = ({**spec.get("config", {}), "seed": spec.get("seed")} for spec in (trained, now))
+    changed = [name for name in before if trained and name in after and before[name] != after[name]]
+    if changed:
+        name = changed[0]
+        raise RunError(
+            f"{run.path / 'config.toml'} was changed after training began: {name} was {before[name]!r} and is "
+            f"{after[name]!r}; change it back, or train it as a new run with: minutiae train --config FILE --name NAME"
+        )

@@ -64,12 +64,17 @@ def train(
             raise ConfigError("a Config names its environment itself; leave out environment and flavour")
         config, label = preset_or_config.replace(**details), preset_or_config.algorithm
     else:
+        if not isinstance(preset_or_config, str):
+            raise ConfigError(
+                f"the first argument is a preset's name or a Config, not {preset_or_config!r}; as in "
+                "train('ppo', 'Hopper-v5')"
+            )
         if environment is None:
             raise ConfigError(f"the preset {preset_or_config!r} needs an environment, such as 'Hopper-v5'")
         config = preset(preset_or_config, environment, flavour, **details)
         label = preset_or_config if flavour is None else f"{preset_or_config}-{flavour}"
     agents = [(config, seed + index) for index in range(seeds)]
-    folder = name or _free_name(Path(out), f"{label}-{config.environment}")
+    folder = _free_name(Path(out), f"{label}-{config.environment}") if name is None else name
     return train_population(agents, name=folder, out=out, workers=workers, sinks=sinks, listener=listener)
 
 
@@ -96,7 +101,7 @@ def train_population(
     """
     if not agents:
         raise ConfigError("there are no agents to train; give at least one (config, seed) pair")
-    agents = [(config, _whole(seed, "seed", 0)) for config, seed in agents]
+    agents = [_agent(given) for given in agents]
     for config, _ in agents:
         _check(config)
     if names is not None and len(names) != len(agents):
@@ -218,6 +223,14 @@ def _whole(value: Any, name: str, at_least: int) -> int:
     return number
 
 
+def _agent(given: Any) -> tuple[Config, int]:
+    """`given` as an agent: a config and a seed."""
+    if not isinstance(given, tuple | list) or len(given) != 2 or not isinstance(given[0], Config):
+        raise ConfigError(f"an agent is a pair (Config, seed), not {given!r}; as in (preset('ppo', 'Hopper-v5'), 0)")
+    config, seed = given
+    return config, _whole(seed, "seed", 0)
+
+
 def _check(config: Config) -> None:
     from minutiae.control.acting import policy_of
     from minutiae.control.policies.distributions import Categorical
@@ -233,7 +246,8 @@ def _member_names(seeds: Sequence[int]) -> list[str]:
 
 
 def _checked_name(name: str) -> str:
-    if not name or name in (".", "..") or re.search(r"[/\\\x00]", name):
+    plain = isinstance(name, str) and name.isprintable() and name == name.strip()
+    if not plain or name in ("", ".", "..") or re.search(r"[/\\]", name):
         raise ConfigError(f"{name!r} is no folder name; give one without slashes, and the place with out=...")
     return name
 

@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from minutiae.control.run import Run, open_runs
+from minutiae.control.run import Run, open_run, run_paths
 from minutiae.details import CATALOGUE, Config, levels_of
 from minutiae.errors import ConfigError, RunError, unknown
 from minutiae.runs.atomic import write_atomic
 
 if TYPE_CHECKING:
+    import polars
     from matplotlib.axes import Axes
 
 FORMATS = (".png", ".svg", ".pdf")
 AXES = {"steps": "environment steps", "iteration": "iteration"}
+QUANTITIES = {
+    "return_mean": "mean return of the episodes that ended",
+    "length_mean": "mean length of the episodes that ended",
+}
 POINTS = 100
 """Most points of a curve: metrics of more iterations are averaged in as many bins of equal width."""
 CONFIDENCE = 0.95
@@ -97,8 +103,8 @@ def curves(paths: Sequence[str | os.PathLike[str]], metric: str = "return_mean",
     if x not in AXES:
         raise ConfigError(unknown("axis", x, AXES))
     by_config: dict[str, list[tuple[Run, np.ndarray, np.ndarray]]] = {}
-    for run in (run for path in paths for run in open_runs(Path(path))):
-        series = _series(run, metric, x)
+    for run, frame in (found for path in paths for found in _readable(Path(path))):
+        series = _series(frame, metric, x)
         if series is not None:
             by_config.setdefault(repr(run.config), []).append((run, *series))
     if not by_config:
@@ -118,7 +124,7 @@ def draw(axes: Axes, drawn: Sequence[Curve], metric: str, x: str) -> None:
             axes.fill_between(curve.x, *band, color=line.get_color(), alpha=0.2, linewidth=0)
             axes.plot(curve.x, curve.values.T, color=line.get_color(), alpha=0.25, linewidth=0.6)
     axes.set_xlabel(AXES[x])
-    axes.set_ylabel(metric)
+    axes.set_ylabel(QUANTITIES.get(metric, metric))
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(alpha=0.25)
     # Below the axes, because bands leave no free corner.
@@ -154,9 +160,23 @@ def labels(configs: Sequence[Config]) -> list[str]:
     return texts
 
 
-def _series(run: Run, metric: str, x: str) -> tuple[np.ndarray, np.ndarray] | None:
-    """The run's measured values of a metric with their places on the axis; `None` when there are none."""
-    frame = run.metrics()
+def _readable(path: Path) -> Iterator[tuple[Run, polars.DataFrame]]:
+    """Runs at `path` with their metrics. One damaged run among many is left out with a warning."""
+    folders = run_paths(path)
+    for folder in folders:
+        try:
+            run = open_run(folder)
+            frame = run.metrics()
+        except (RunError, ConfigError) as error:
+            if folder == path:
+                raise
+            warnings.warn(f"left out a run: {error}", stacklevel=2)
+            continue
+        yield run, frame
+
+
+def _series(frame: polars.DataFrame, metric: str, x: str) -> tuple[np.ndarray, np.ndarray] | None:
+    """The measured values of a metric with their places on the axis; `None` when there are none."""
     if not len(frame):
         return None
     numbers = [name for name, kind in frame.schema.items() if kind.is_numeric()]

@@ -71,9 +71,7 @@ def test_facts_are_remembered() -> None:
     assert describe("Walker2d-v5") is describe("Walker2d-v5")
 
 
-@pytest.mark.parametrize(
-    "environment", ["Hopper-v5", "probes:counter_continuous", "vector_probes:counter_same_step"]
-)
+@pytest.mark.parametrize("environment", ["Hopper-v5", "probes:counter_continuous", "vector_probes:counter_same_step"])
 def test_pools_are_as_described(environment: str) -> None:
     facts, pool = describe(environment), make_pool(environment, [1, 2])
     assert pool.observation_space == facts.observation_space

@@ -23,9 +23,7 @@ observed = st.one_of(
     st.tuples(SMALL, SMALL).map(lambda shape: spaces.Box(-np.inf, np.inf, shape, np.float32)),
     st.just(spaces.Box(0.0, 1.0, (), np.float64)),
     st.tuples(SMALL, st.integers(-3, 3)).map(lambda a: spaces.Discrete(a[0], start=a[1])),
-    st.lists(SMALL, min_size=1, max_size=3).map(
-        lambda sizes: spaces.MultiDiscrete(sizes, start=[2] * len(sizes))
-    ),
+    st.lists(SMALL, min_size=1, max_size=3).map(lambda sizes: spaces.MultiDiscrete(sizes, start=[2] * len(sizes))),
     SMALL.map(spaces.MultiBinary),
     st.tuples(SMALL, SMALL).map(spaces.MultiBinary),
 )
@@ -55,16 +53,12 @@ def test_flattening_equals_gymnasium_row_by_row(space: spaces.Space, rows: int, 
 
 discrete = st.one_of(
     st.tuples(SMALL, st.integers(-3, 3)).map(lambda a: spaces.Discrete(a[0], start=a[1])),
-    st.lists(SMALL, min_size=1, max_size=3).map(
-        lambda sizes: spaces.MultiDiscrete(sizes, start=[2] * len(sizes))
-    ),
+    st.lists(SMALL, min_size=1, max_size=3).map(lambda sizes: spaces.MultiDiscrete(sizes, start=[2] * len(sizes))),
     SMALL.map(spaces.MultiBinary),
     st.lists(SMALL, min_size=1, max_size=3).map(lambda high: spaces.Box(-1, np.array(high), dtype=np.int32)),
 )
 continuous = st.one_of(
-    st.tuples(SMALL, st.sampled_from([np.float32, np.float64])).map(
-        lambda a: spaces.Box(-2, 3, (a[0],), a[1])
-    ),
+    st.tuples(SMALL, st.sampled_from([np.float32, np.float64])).map(lambda a: spaces.Box(-2, 3, (a[0],), a[1])),
     st.tuples(SMALL, SMALL).map(lambda shape: spaces.Box(-1, 1, shape, np.float32)),
 )
 
@@ -107,9 +101,7 @@ def test_discrete_actions_count_from_zero_outside_and_from_start_inside() -> Non
 
 
 def test_several_discrete_actions_become_one_vector() -> None:
-    space = spaces.Tuple(
-        [spaces.Discrete(3, start=5), spaces.MultiBinary(2), spaces.Box(0, 3, (1,), np.int32)]
-    )
+    space = spaces.Tuple([spaces.Discrete(3, start=5), spaces.MultiBinary(2), spaces.Box(0, 3, (1,), np.int32)])
     codec = action_codec(space, "it")
     assert codec.flat_space == spaces.MultiDiscrete([3, 2, 2, 4])
     ((first, bits, number),) = codec.split(np.array([[2, 1, 0, 3]]))
@@ -119,9 +111,7 @@ def test_several_discrete_actions_become_one_vector() -> None:
 
 
 def test_bounds_of_a_box_survive_flattening() -> None:
-    codec = action_codec(
-        spaces.Box(np.array([[-1.0, -2.0]]), np.array([[3.0, np.inf]]), dtype=np.float64), "it"
-    )
+    codec = action_codec(spaces.Box(np.array([[-1.0, -2.0]]), np.array([[3.0, np.inf]]), dtype=np.float64), "it")
     np.testing.assert_array_equal(codec.flat_space.low, [-1.0, -2.0])
     np.testing.assert_array_equal(codec.flat_space.high, [3.0, np.inf])
 
@@ -142,10 +132,7 @@ WRAP = "wrap the environment so that it uses one of these and train 'your_module
 def test_pictures_are_refused(space: spaces.Space, says: str) -> None:
     with pytest.raises(UnsupportedEnvironment) as caught:
         observation_codec(space, "Pong-v5")
-    assert (
-        str(caught.value)
-        == f"Pong-v5 has {says}; the networks here take vectors; allowed: {OBSERVED}; {WRAP}"
-    )
+    assert str(caught.value) == f"Pong-v5 has {says}; the networks here take vectors; allowed: {OBSERVED}; {WRAP}"
 
 
 @pytest.mark.parametrize(

@@ -30,9 +30,7 @@ def test_one_picture_after_the_reset_and_one_after_each_step() -> None:
 
 
 def test_an_endless_episode_stops_when_told() -> None:
-    frames, total = render_episode(
-        "probes:truncated_continuous", lambda observation: np.zeros(1), max_steps=4
-    )
+    frames, total = render_episode("probes:truncated_continuous", lambda observation: np.zeros(1), max_steps=4)
     assert len(frames) == 5
     assert total == 4.0
 
@@ -99,8 +97,7 @@ def test_environments_that_draw_nothing(monkeypatch: pytest.MonkeyPatch) -> None
 
     monkeypatch.setattr(probes, "blank", blank, raising=False)
     assert refusal("probes:blank") == (
-        "probes:blank draws no pictures: its render() gives object of shape (); "
-        "it must support render_mode='rgb_array'"
+        "probes:blank draws no pictures: its render() gives object of shape (); it must support render_mode='rgb_array'"
     )
 
 

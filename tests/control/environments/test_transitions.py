@@ -103,10 +103,7 @@ def test_a_death_at_the_time_limit_of_envpool_is_a_death(monkeypatch: pytest.Mon
 def test_a_death_at_the_time_limit_of_gymnasium_is_a_death() -> None:
     pool = make_pool("vector_probes:both_flags", [1])
     pool.reset()
-    flags = [
-        (bool(step.terminated[0]), bool(step.truncated[0]))
-        for step in (pool.step(np.array([0])) for _ in "abc")
-    ]
+    flags = [(bool(step.terminated[0]), bool(step.truncated[0])) for step in (pool.step(np.array([0])) for _ in "abc")]
     assert flags == [(False, False), (False, False), (True, False)]
     assert pool.time_limit == 3
 
@@ -156,8 +153,7 @@ def test_a_worker_that_fails_says_why_and_the_pool_closes() -> None:
     with pytest.raises(RunError) as caught:
         pool.step(np.zeros(3, int))
     assert str(caught.value).startswith(
-        "the worker of rows 0 to 0 of vector_probes:fails_at_the_third_step failed: "
-        "ValueError: the wheel came off ("
+        "the worker of rows 0 to 0 of vector_probes:fails_at_the_third_step failed: ValueError: the wheel came off ("
     )
     with pytest.raises(RuntimeError, match="closed"):
         pool.reset()
@@ -168,9 +164,7 @@ def test_a_worker_that_dies_is_noticed_at_once() -> None:
     pool.reset()
     pool.step(np.zeros(2, int))
     pool.step(np.zeros(2, int))
-    with pytest.raises(
-        RunError, match=r"the worker of rows 0 to 1 .* died with exit code 3; if it never started"
-    ):
+    with pytest.raises(RunError, match=r"the worker of rows 0 to 1 .* died with exit code 3; if it never started"):
         pool.step(np.zeros(2, int))
 
 
@@ -185,9 +179,7 @@ def test_next_step_resets_that_cannot_be_forestalled_are_refused() -> None:
 
 
 def test_a_vector_environment_must_say_how_it_resets() -> None:
-    with pytest.raises(
-        UnsupportedEnvironment, match=r"metadata\['autoreset_mode'\] is None; allowed: .*DISABLED"
-    ):
+    with pytest.raises(UnsupportedEnvironment, match=r"metadata\['autoreset_mode'\] is None; allowed: .*DISABLED"):
         make_pool("vector_probes:native_silent", [1])
 
 

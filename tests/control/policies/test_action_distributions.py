@@ -79,9 +79,7 @@ def test_divergence_is_never_negative_and_zero_at_equality(distribution, seed):
 def test_the_divergence_is_the_expected_log_ratio(distribution):
     old, _ = draw(distribution, 3, rows=1)
     new, _ = draw(distribution, 4, rows=1)
-    old, new = (
-        {k: np.repeat(v, 200_000, 0) if k != "log_std" else v for k, v in d.items()} for d in (old, new)
-    )
+    old, new = ({k: np.repeat(v, 200_000, 0) if k != "log_std" else v for k, v in d.items()} for d in (old, new))
     actions = distribution.sample(old, distribution.noise(np.random.default_rng(0), (200_000,)))
     log_ratio = distribution.log_prob(old, actions) - distribution.log_prob(new, actions)
     error = log_ratio.std() / np.sqrt(len(log_ratio))

@@ -69,9 +69,7 @@ def test_discrete_actions_start_where_the_space_does():
 
 
 def test_several_discrete_actions_keep_the_shape_of_the_space():
-    distribution, interface = actions_of(
-        spaces.MultiDiscrete([[2, 3], [4, 5]], start=[[0, 1], [2, 3]]), "tanh"
-    )
+    distribution, interface = actions_of(spaces.MultiDiscrete([[2, 3], [4, 5]], start=[[0, 1], [2, 3]]), "tanh")
     assert distribution == Categorical((2, 3, 4, 5))
     assert interface.to_environment(np.array([[1, 2, 3, 4]])).tolist() == [[[1, 3], [5, 7]]]
 
@@ -98,9 +96,7 @@ def test_an_unbounded_box_refuses_a_tanh_and_serves_the_rest():
     ids=["text", "integers", "dict"],
 )
 def test_other_spaces_are_refused_with_what_is_allowed(space):
-    with pytest.raises(
-        UnsupportedEnvironment, match=r"allowed: Box of floats, Discrete, MultiDiscrete.*wrap"
-    ):
+    with pytest.raises(UnsupportedEnvironment, match=r"allowed: Box of floats, Discrete, MultiDiscrete.*wrap"):
         actions_of(space, None)
 
 

@@ -38,20 +38,14 @@ def test_reference_policy(library):
     np.testing.assert_allclose(distribution["mean"], vector["p_mean"], rtol=1e-6)
     np.testing.assert_allclose(np.exp(distribution["log_std"]), vector["p_std"], rtol=1e-6)
     actions = library.asarray(vector["actions"])
-    np.testing.assert_allclose(
-        policy.distribution.log_prob(distribution, actions), vector["p_log_prob"], rtol=1e-6
-    )
-    np.testing.assert_allclose(
-        policy.distribution.entropy(distribution), np.full(40, vector["p_entropy"]), rtol=1e-6
-    )
+    np.testing.assert_allclose(policy.distribution.log_prob(distribution, actions), vector["p_log_prob"], rtol=1e-6)
+    np.testing.assert_allclose(policy.distribution.entropy(distribution), np.full(40, vector["p_entropy"]), rtol=1e-6)
 
 
 def test_hand_worked_forward(library):
     # relu: [1, 2] [[1, -1], [1, 1]] + [0, -2] = [3, 1 - 2] -> [3, 0]; head [2, 5] . [3, 0] + 0.5 = 6.5
     parameters = {
-        "hidden": [
-            {"weight": library.asarray([[1.0, -1.0], [1.0, 1.0]]), "bias": library.asarray([0.0, -2.0])}
-        ],
+        "hidden": [{"weight": library.asarray([[1.0, -1.0], [1.0, 1.0]]), "bias": library.asarray([0.0, -2.0])}],
         "head": {"weight": library.asarray([[2.0], [5.0]]), "bias": library.asarray([0.5])},
     }
     np.testing.assert_array_equal(forward(parameters, library.asarray([[1.0, 2.0]]), "relu"), [[6.5]])
