@@ -22,6 +22,10 @@ class RunError(MinutiaeError):
     """A run directory that is missing, foreign, truncated or cannot be written."""
 
 
+class StatisticsError(MinutiaeError, ValueError):
+    """Data or settings from which the asked statistic cannot be computed honestly."""
+
+
 def nearest(given: str, allowed: Iterable[str]) -> str | None:
     """The member of `allowed` whose spelling is closest to `given`, or `None` when nothing is close."""
     by_folded = {name.lower().replace("_", "-"): name for name in allowed}
