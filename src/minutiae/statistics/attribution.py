@@ -145,6 +145,11 @@ def attribute(
 
 
 def ends_of(design: Design, start: Sequence[int] | None, end: Sequence[int] | None) -> Ends:
+    """Codes of the start and the end cell: given, or all first and all last levels.
+
+    Raises:
+        StatisticsError: codes that no run has, or two equal cells.
+    """
     first = np.zeros(len(design.names), dtype=np.intp) if start is None else np.asarray(start)
     last = np.array(design.sizes) - 1 if end is None else np.asarray(end)
     for name, point in (("start", first), ("end", last)):

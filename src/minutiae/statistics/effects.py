@@ -43,12 +43,12 @@ def estimate_effects(
 
     Errors. `pooled` is right when cells have one variance, and for main effects and interactions of a balanced
     factorial also when they do not. In leave-one-out and add-one-in designs every effect rests on two cells: use
-    `separate` when their spreads differ. Separate errors from 5 shared seeds have 4 degrees of freedom,
-    which makes Holm's intervals of 6 effects 1.7 times as wide.
+    `separate` when their spreads differ, and then `holm`. Separate errors from 5 shared seeds have 4 degrees of
+    freedom, which makes Holm's intervals of 6 effects 1.7 times as wide.
 
     Measured (2^3 factorial, all 6 effects at once, 5 shared seeds, nominal 95 %). Pooled errors, max t: 0.95 with
-    normal returns, 0.98 with log-normal and 0.94 with bimodal ones; 0.95 where one factor multiplies the deviation by 6, 0.92
-    where it does so with log-normal returns; Holm's intervals 0.002 to 0.004 more. Separate errors, normal and
+    normal returns, 0.98 with log-normal and 0.94 with bimodal ones; 0.95 where one factor multiplies the deviation by
+    6, 0.92 where it does so with log-normal returns; Holm's intervals 0.002 to 0.004 more. Separate errors, normal and
     log-normal: Holm 0.95 and 0.97, bootstrap 0.99 and 1.00, max t only 0.90 and 0.94, since it trusts correlations
     from 5 seeds.
 

@@ -63,7 +63,7 @@ class Effects:
     Attributes:
         effects: all that the runs can estimate.
         aliased: all that they cannot, and why.
-        deviation: of the residuals, in the unit of the outcome; NaN when errors are separate.
+        deviation: of the residuals, in the unit of the outcome; `None` when errors are separate.
         level: of all intervals together (of each alone when `simultaneous` is `none`).
         method: how it was made, in words.
         n: number of runs.
@@ -71,7 +71,7 @@ class Effects:
 
     effects: tuple[Effect, ...]
     aliased: tuple[Aliased, ...]
-    deviation: float
+    deviation: float | None
     level: float
     method: str
     n: int
@@ -102,6 +102,7 @@ class Options:
     seed: int
 
     def check(self) -> None:
+        """Refuse unknown names, shares outside (0, 1), and a bootstrap of pooled errors."""
         require_name("errors", self.errors, ERRORS)
         require_name("simultaneous method", self.simultaneous, SIMULTANEOUS)
         require_share(self.level, "level")
@@ -137,18 +138,17 @@ def fit_contrasts(
     kept = [contrast for contrast in contrasts if contrast.name not in lost]
     method = _words(pairs, block is not None, options)
     if not kept:
-        return Effects((), tuple(aliased), np.nan, options.level, method, len(y))
+        return Effects((), tuple(aliased), None, options.level, method, len(y))
     sought = np.array([np.pad(c.weights, (0, blocks.shape[1])) for c in kept])
     # Of all weightings of runs that estimate the contrasts, the one of least variance (Gauss and Markov).
     weights = sought @ np.linalg.pinv(columns, rcond=1e-10)
     confounded = _confounded(design, pairs, weights)
+    deviation, resampled = None, None
     if options.errors == "pooled":
         moments, deviation = _pooled(columns, weights, y)
-        resampled = None
     else:
         resampled = _separate(design, weights, y, block)
         moments = resampled.estimates, resampled.covariance, resampled.degrees_of_freedom
-        deviation = np.nan
     table = _table(kept, confounded, moments, resampled, options, method, len(y))
     return Effects(table, tuple(aliased), deviation, options.level, method, len(y))
 
