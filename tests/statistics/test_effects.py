@@ -8,13 +8,15 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.formula.api as smf
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 from simulated_returns import draw, true_mean
 from statsmodels.stats.multitest import multipletests
 
 from minutiae.statistics import StatisticsError, estimate_effects, holm, simple_effects
 from minutiae.statistics.contrasts import Contrasts
-from minutiae.statistics.design import as_design, coded, factor_pairs, interaction_contrasts, main_contrasts
+from minutiae.statistics.design import as_design, coded, factor_pairs, interaction_contrasts, main_contrasts, null_space
 from minutiae.statistics.simultaneous import bonferroni_quantile, max_t_draws
 
 NAMES = ("annealing", "clipping", "init")
@@ -147,6 +149,29 @@ def test_orderings_as_a_design():
     outcome = levels @ [1.0, 2.0, 3.0] + np.tile([-1e-3, 0, 1e-3], len(cells))
     found = estimate_effects(levels, outcome, NAMES, interactions=False)
     np.testing.assert_allclose([effect.estimate for effect in found.effects], [1, 2, 3], atol=1e-9)
+
+
+@given(st.lists(st.integers(0, 11), min_size=3, max_size=12, unique=True), st.integers(0, 2**31))
+def test_any_cells_give_true_effects_or_none(chosen, seed):
+    # Outcomes that follow the model exactly: what is reported must be true, and what is aliased must be able to change
+    # without any run showing it.
+    cells = np.array(list(itertools.product(range(2), range(3), range(2))))[chosen]
+    if any(len(np.unique(column)) < size for column, size in zip(cells.T, (2, 3, 2), strict=True)):
+        return
+    levels = np.repeat(cells, 2, axis=0)
+    design = as_design(levels, NAMES)
+    pairs = factor_pairs(design)
+    columns = coded(design, levels, pairs)
+    coefficients = np.random.default_rng(seed).normal(size=columns.shape[1])
+    contrasts = {c.name: c for c in main_contrasts(design, pairs) + interaction_contrasts(design, pairs, pairs)}
+    found = estimate_effects(levels, columns @ coefficients, NAMES, simultaneous="none")
+    assert {e.name for e in found.effects} | {e.name for e in found.aliased} == set(contrasts)
+    for effect in found.effects:
+        assert effect.estimate == pytest.approx(contrasts[effect.name].weights @ coefficients, abs=1e-9)
+    hidden = null_space(columns)
+    for entry in found.aliased:
+        assert np.abs(contrasts[entry.name].weights @ hidden).max() > 1e-6
+        assert entry.confused_with
 
 
 def test_blocks_that_swallow_a_factor():
