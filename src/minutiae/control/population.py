@@ -127,7 +127,7 @@ class Population:
         config, seed = self.configs[agent], self.seeds[agent]
         parameters = initialize(stream(seed, Purpose.PARAMETERS), self.policy, config)
         numbers = {name: value[agent] for name, value in self._numbers.items()}
-        return initial_state(self.structure, jax.tree.map(jnp.asarray, parameters), numbers)
+        return initial_state(self.structure, parameters, numbers)
 
     @property
     def finished(self) -> bool:

@@ -112,3 +112,15 @@ def test_the_clipped_norm_is_torchs(norm: float) -> None:
 def test_without_a_limit_nothing_is_scaled() -> None:
     for norm in (0.0, 1.0, 1e18):
         assert scales_of(norm, norm) == [1, 1]
+
+
+@pytest.mark.parametrize("optimizer", ["adam", "rmsprop", "sgd"])
+def test_the_initial_state_is_what_optax_starts_from(optimizer: str) -> None:
+    from minutiae.control.learner.optimizers import _transformation
+
+    parameters = jnp.arange(3.0)
+    mine, theirs = initial_optimizer(optimizer, parameters), _transformation(optimizer, 0.0).init(parameters)
+    assert jax.tree.structure(mine) == jax.tree.structure(theirs)
+    for one, other in zip(jax.tree.leaves(mine), jax.tree.leaves(theirs), strict=True):
+        assert (one.shape, one.dtype) == (other.shape, other.dtype)
+        np.testing.assert_array_equal(one, other)

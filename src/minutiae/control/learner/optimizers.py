@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 
 from minutiae.details import CATALOGUE
@@ -23,8 +25,14 @@ JOINT, PER_NETWORK, POLICY_ONLY = (
 
 
 def initial_optimizer(optimizer: str, parameters: Any) -> Any:
-    """The optimizer state of one network's parameter vector `[D]` at the start of training."""
-    return _transformation(optimizer, 0.0).init(parameters)
+    """The optimizer state of one network's parameter vector `[D]` at the start of training, as NumPy arrays.
+
+    All of Optax's transformations used here start from zeros. Asking only for the shapes keeps JAX from compiling a
+    small program for each of them before the first iteration.
+    """
+    vector = jax.ShapeDtypeStruct(parameters.shape, parameters.dtype)
+    shapes = jax.eval_shape(_transformation(optimizer, 0.0).init, vector)
+    return jax.tree.map(lambda leaf: np.zeros(leaf.shape, leaf.dtype), shapes)
 
 
 def _transformation(optimizer: str, epsilon: Any) -> optax.GradientTransformation:
