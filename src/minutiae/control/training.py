@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import operator
-import platform
 import re
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +18,7 @@ from minutiae.errors import ConfigError, RunError
 from minutiae.runs import config_file
 from minutiae.runs.directory import GROUP_FILE, RunDirectory, is_run
 from minutiae.runs.group import RunGroup, is_group
+from minutiae.runs.origin import origin
 
 __all__ = ["Run", "open_run", "open_runs", "resume", "train", "train_population"]
 
@@ -111,7 +110,7 @@ def train_population(
     _check_sinks(sinks, max(len(chunk) for chunk in chunks))
     texts = [(to_toml(config), seed) for config, seed in agents]
     if len(agents) == 1 and names is None:
-        run = RunDirectory.create(path, *texts[0], about=_about())
+        run = RunDirectory.create(path, *texts[0], about=origin())
         _train_here([[run]], sinks, listener)
         return [open_run(path)]
     members = list(names) if names is not None else _member_names([seed for _, seed in agents])
@@ -126,7 +125,7 @@ def _create_group(
     group = RunGroup.create(path, members, chunks)
     try:
         for member, (text, seed) in zip(members, texts, strict=True):
-            RunDirectory.create(group.member_path(member), text, seed, about=_about())
+            RunDirectory.create(group.member_path(member), text, seed, about=origin())
     except RunError:
         # A group with some of its runs could neither be resumed nor begun again. All that is here now is ours.
         for file in (*(path / member / config_file.FILE for member in members), path / GROUP_FILE):
@@ -258,14 +257,3 @@ def _free_name(out: Path, wanted: str) -> str:
     while (out / (base if number == 1 else f"{base}-{number}")).exists():
         number += 1
     return base if number == 1 else f"{base}-{number}"
-
-
-def _about() -> dict[str, str]:
-    """Where a run was made: versions and machine, for whoever compares bits."""
-    about = {"python": platform.python_version(), "machine": platform.machine(), "system": platform.system()}
-    for package in ("minutiae", "jax", "jaxlib", "numpy", "gymnasium", "envpool", "optax"):
-        try:
-            about[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return about

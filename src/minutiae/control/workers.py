@@ -13,7 +13,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import IO, Any
 
@@ -50,6 +50,8 @@ class Worker:
     silence: float = 0.0
     longest_pause: float = 0.0
     error: str | None = None
+    hopeless: bool = False
+    """Whether `error` is one that trying again would only repeat."""
 
     def listen(self) -> None:
         """Note that something was heard now."""
@@ -76,13 +78,23 @@ class Workers:
         count: worker processes at a time.
         sinks: names of sinks beyond TensorBoard.
         listener: told of every iteration of every run, in this process.
+        claim: asked for a chunk's number just before it is started for the first time; a false answer leaves it out.
+        ended: told a chunk's number and why it failed, `None` when it did not. Where it is given, a failure ends its
+            chunk only; otherwise it is raised and ends all.
     """
 
     def __init__(
-        self, chunks: Sequence[Sequence[RunDirectory]], count: int, sinks: Sequence[str], listener: Listener
+        self,
+        chunks: Sequence[Sequence[RunDirectory]],
+        count: int,
+        sinks: Sequence[str],
+        listener: Listener,
+        *,
+        claim: Callable[[int], bool] = lambda chunk: True,
+        ended: Callable[[int, str | None], None] | None = None,
     ) -> None:
         self._chunks, self._sinks, self._listener = chunks, sinks, listener
-        self._count = count
+        self._count, self._claim, self._told_end = count, claim, ended
         self._waiting = list(range(len(chunks)))
         self._tries = [0] * len(chunks)
         self._lines: queue.Queue[tuple[Worker, str | None]] = queue.Queue()
@@ -99,7 +111,9 @@ class Workers:
         try:
             while self._waiting or self._running:
                 while self._waiting and len(self._running) < self._count:
-                    self._start(self._waiting.pop(0))
+                    chunk = self._waiting.pop(0)
+                    if self._tries[chunk] or self._claim(chunk):
+                        self._start(chunk)
                 self._hear()
         finally:
             for worker in self._running:
@@ -158,7 +172,10 @@ class Workers:
         worker.listen()
         message: dict[str, Any] = json.loads(line)
         if "error" in message:
-            raise MinutiaeError(message["error"])
+            if self._told_end is None:
+                raise MinutiaeError(message["error"])
+            worker.error, worker.hopeless = message["error"], True
+            return
         self._listener(Progress.from_json(message["progress"]))
 
     def _ended(self, worker: Worker) -> None:
@@ -166,17 +183,26 @@ class Workers:
         self._running.remove(worker)
         try:
             if code == 0:
+                self._tell_end(worker.chunk, None)
                 return
             reason = worker.error or f"ended with exit code {code} ({worker.last_words()})"
         finally:
             worker.stderr.close()
         runs = self._chunks[worker.chunk]
         self._tries[worker.chunk] += 1
+        if worker.hopeless:
+            self._tell_end(worker.chunk, reason)
+            return
         if self._tries[worker.chunk] > RETRIES:
-            raise RunError(
-                f"the worker of {runs[0].path} {reason}, {RETRIES + 1} times; what was saved is kept: mend the cause "
-                "and resume it"
-            )
+            text = f"the worker of {runs[0].path} {reason}, {RETRIES + 1} times"
+            if self._told_end is None:
+                raise RunError(f"{text}; what was saved is kept: mend the cause and resume it")
+            self._tell_end(worker.chunk, text)
+            return
         self._waiting.append(worker.chunk)
         for run in runs:
             self._listener(Progress(run.name, run.path, 0, 0, 0, 0, None, "retrying", f"the worker {reason}"))
+
+    def _tell_end(self, chunk: int, reason: str | None) -> None:
+        if self._told_end is not None:
+            self._told_end(chunk, reason)

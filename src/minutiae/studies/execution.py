@@ -1,0 +1,111 @@
+"""Running a study: planning, tuning before reporting, populations in worker processes, and going on after anything.
+
+What is done is told by files alone, so running again after a kill or on a second machine is the same as running once.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from minutiae.control.progress import Listener, ignore
+from minutiae.control.workers import Workers, usable_cores
+from minutiae.errors import ConfigError
+from minutiae.runs.directory import RunDirectory
+from minutiae.studies.claims import Claims
+from minutiae.studies.outcomes import choose_settings
+from minutiae.studies.store import Store, Task
+from minutiae.studies.study import PlannedRun, Study
+from minutiae.studies.study_file import load_study
+
+WAIT_SECONDS = 5.0
+"""How often to look whether other machines have ended what they claimed."""
+
+Executor: TypeAlias = Callable[[Store, Sequence[Task], Claims, Listener], None]
+"""Trains tasks that nobody else has claimed; notes failures in the store and raises for none."""
+
+
+def run_study(
+    study: Study | str | Path,
+    folder: str | Path,
+    *,
+    workers: int | None = None,
+    listener: Listener = ignore,
+    executor: Executor | None = None,
+) -> Store:
+    """Train whatever of a study is not trained yet.
+
+    Args:
+        study: a `Study`, or the path of a `study.toml`.
+        folder: of the store; one that holds an earlier form of the study is gone on with.
+        workers: processes at a time, each for one population; `None` is one for each core.
+        listener: told of every iteration of every run.
+        executor: trains tasks; `None` trains them in processes of this machine.
+
+    Returns:
+        The store, in which every run of the study has ended or failed for good.
+
+    Raises:
+        ConfigError: the study, or the number of workers.
+        RunError: the folder holds something else, or cannot be written.
+    """
+    if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
+        raise ConfigError(f"workers is a whole number of at least 1, not {workers!r}")
+    study = study if isinstance(study, Study) else load_study(study)
+    store = Store.create(folder, study)
+    store.forget_failures()
+    execute = executor or local_processes(workers or len(usable_cores()))
+    with store.claims() as claims:
+        _finish(store, study.first_runs(), execute, claims, listener)
+        if study.tuning is not None:
+            _finish(store, study.final_runs(choose_settings(store)), execute, claims, listener)
+    return store
+
+
+def _finish(store: Store, runs: Sequence[PlannedRun], execute: Executor, claims: Claims, listener: Listener) -> None:
+    """Train `runs` until each has ended or failed, here or elsewhere."""
+    wanted = {run.id for run in runs}
+    while True:
+        if not store.plan(runs, claims):
+            time.sleep(WAIT_SECONDS)
+            continue
+        left = [task for task in store.tasks() if wanted & set(task.runs) and _open(store, task)]
+        if not left:
+            return
+        before = [task.id for task in left]
+        execute(store, left, claims, listener)
+        left = [task for task in store.tasks() if wanted & set(task.runs) and _open(store, task)]
+        if [task.id for task in left] == before:
+            time.sleep(WAIT_SECONDS)  # all of them are others' now
+
+
+def _open(store: Store, task: Task) -> bool:
+    return not store.finished(task) and store.failure(task) is None
+
+
+def local_processes(count: int) -> Executor:
+    """An executor that trains up to `count` tasks at a time in processes of this machine."""
+
+    def execute(store: Store, tasks: Sequence[Task], claims: Claims, listener: Listener) -> None:
+        runs = [[RunDirectory.open(store.run_path(run)) for run in task.runs] for task in tasks]
+
+        def claim(number: int) -> bool:
+            task = tasks[number]
+            if not claims.take(task.id):
+                return False
+            # Another machine may have ended it since the list was made.
+            if _open(store, task):
+                return True
+            claims.release(task.id)
+            return False
+
+        def ended(number: int, reason: str | None) -> None:
+            if reason is not None:
+                store.fail(tasks[number], reason)
+            claims.release(tasks[number].id)
+
+        Workers(runs, count, [], listener, claim=claim, ended=ended).train()
+
+    return execute

@@ -1,0 +1,104 @@
+"""By what a run is judged, and which setting of a tuned cell is best. Reads runs; trains none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from minutiae.control.run import open_run
+from minutiae.control.trainer import OUTCOME_ITERATIONS, final_return
+from minutiae.errors import ConfigError, RunError, unknown
+from minutiae.runs.directory import RunDirectory
+from minutiae.runs.documents import read_json, write_json
+from minutiae.studies.designs import Cell
+from minutiae.studies.store import Store
+
+EVALUATION_EPISODES = 100
+_EVALUATIONS = "evaluation.json"
+_REMEDY = "delete it; it is measured again"
+
+
+def outcome(run: RunDirectory, name: str, columns: Mapping[str, Sequence[Any]]) -> float | None:
+    """The outcome `name` of a run, `None` where it has none.
+
+    | name                       | rule                                                                            |
+    |----------------------------|---------------------------------------------------------------------------------|
+    | `final_return`             | mean of `return_mean` over the last five iterations in which episodes ended       |
+    | `best_return`              | largest `return_mean` of any iteration (an upward-biased choice; E20's notebooks) |
+    | `area_under_curve`         | mean of `return_mean` over all iterations in which episodes ended                 |
+    | `evaluation`               | mean return of 100 fresh episodes, statistics frozen, actions sampled             |
+    | `evaluation_deterministic` | the same with the mode of the action distribution                                 |
+    | a column of the metrics    | mean of its last five values                                                     |
+
+    A run that diverged is judged by what it measured before.
+
+    Args:
+        columns: of `metrics.parquet`, by name.
+
+    Raises:
+        ConfigError: neither an outcome nor a column has this name.
+    """
+    if name.startswith("evaluation"):
+        return _evaluated(run, deterministic=name == "evaluation_deterministic")
+    returns = columns.get("return_mean", ())
+    if name == "final_return":
+        return final_return(returns)  # type: ignore[arg-type]
+    if name in ("best_return", "area_under_curve"):
+        seen = [value for value in returns if value is not None]
+        if not seen:
+            return None
+        return float(max(seen) if name == "best_return" else np.mean(seen))
+    if name not in columns:
+        from minutiae.studies.study import OUTCOMES
+
+        raise ConfigError(unknown("outcome", name, [*OUTCOMES, *columns]))
+    values = [value for value in columns[name] if value is not None][-OUTCOME_ITERATIONS:]
+    return float(np.mean(values)) if values else None
+
+
+def _evaluated(run: RunDirectory, deterministic: bool) -> float | None:
+    """The mean of fresh episodes, measured once and kept beside the run."""
+    file = run.path / _EVALUATIONS
+    kept = read_json(file, _REMEDY) if file.exists() else {}
+    key = "deterministic" if deterministic else "stochastic"
+    if key not in kept:
+        from minutiae.control.evaluation import evaluate
+
+        if run.status != "finished":
+            return None
+        kept[key] = evaluate(run.path, EVALUATION_EPISODES, deterministic, run.seed).mean
+        write_json(file, kept)
+    value = kept[key]
+    return None if value is None else float(value)
+
+
+def choose_settings(store: Store) -> dict[tuple[str, Cell], Cell]:
+    """For every environment and cell, the tuned setting with the highest mean of the first outcome over its seeds.
+
+    Of equal means the first in the grid wins. Settings without a single outcome are passed over.
+
+    Raises:
+        RunError: no setting of a cell has an outcome.
+    """
+    study = store.study
+    values: dict[tuple[str, Cell], dict[Cell, list[float]]] = {}
+    for planned in study.first_runs():
+        run = open_run(store.run_path(planned.id))
+        directory = RunDirectory.open(run.path)
+        measured = outcome(directory, study.outcomes[0], run.metrics().to_dict(as_series=False))
+        by_setting = values.setdefault((planned.environment, planned.cell), {})
+        by_setting.setdefault(planned.setting, [])
+        if measured is not None:
+            by_setting[planned.setting].append(measured)
+    chosen = {}
+    for (environment, cell), by_setting in values.items():
+        means = {setting: float(np.mean(found)) for setting, found in by_setting.items() if found}
+        if not means:
+            raise RunError(
+                f"no tuned setting of cell {study.label(cell)} in {environment} has an outcome; see the failures of its "
+                f"runs in {store.path / 'failures'}"
+            )
+        chosen[environment, cell] = max(means, key=means.__getitem__)
+    return chosen

@@ -1,0 +1,145 @@
+"""What a study measured, as tables: one tidy row per run, one per iteration. Reads only; judges nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from minutiae.errors import RunError
+from minutiae.runs.directory import RunDirectory, is_run
+from minutiae.runs.metrics import read_table
+from minutiae.runs.origin import origin
+from minutiae.studies.outcomes import choose_settings, outcome
+from minutiae.studies.store import Store
+from minutiae.studies.study import PlannedRun, Study, level_text
+
+if TYPE_CHECKING:
+    import polars
+
+CURVES = ("iteration", "steps", "episodes", "return_mean", "kl_exact_batch", "ratio_max_batch")
+"""What `curves` has of every iteration, beside outcomes that are metrics."""
+
+
+@dataclass(frozen=True)
+class StudyData:
+    """All that a report is made from.
+
+    Attributes:
+        study, folder: the design, and where its store lies.
+        frame: one row per run: `run_id`, `environment`, `seed`, `stage` (`tuning` or `report`), `cell` (in words), one
+            text column per factor and per tuned detail, `status` (`finished`, `diverged`, `failed`, `unfinished`),
+            `reason`, `iterations`, `steps`, and one number per outcome.
+        curves: one row per run and iteration: `run_id` and `CURVES`.
+        about: versions, machine, and the command that made it.
+    """
+
+    study: Study
+    folder: Path
+    frame: polars.DataFrame
+    curves: polars.DataFrame
+    about: dict[str, str]
+
+
+def study_data(folder: str | Path) -> StudyData:
+    """Everything measured so far in the store at `folder`.
+
+    Raises:
+        RunError: there is no study, or a run's files are damaged.
+    """
+    store = Store.open(folder)
+    frame = study_frame(store)
+    about = {**origin(), "command": f"minutiae study run {store.path}"}
+    return StudyData(store.study, store.path, frame, study_curves(store, frame["run_id"].to_list()), about)
+
+
+def study_frame(store: Store) -> polars.DataFrame:
+    """One row per run of the study, trained or not; see `StudyData.frame`."""
+    import polars
+
+    reasons = {task.runs[0]: store.failure(task) for task in store.tasks() if len(task.runs) == 1}
+    rows = [_row(store, planned, reasons.get(planned.id)) for planned in planned_runs(store)]
+    texts = ("run_id", "environment", "stage", "cell", *_level_names(store.study), "status", "reason")
+    kinds = dict.fromkeys(texts, polars.String) | dict.fromkeys(("seed", "iterations", "steps"), polars.Int64)
+    kinds |= dict.fromkeys(store.study.outcomes, polars.Float64)
+    order = ["run_id", "environment", "seed", *texts[2:], "iterations", "steps", *store.study.outcomes]
+    return polars.DataFrame(rows, schema={name: kinds[name] for name in order})
+
+
+def study_curves(store: Store, runs: Sequence[str]) -> polars.DataFrame:
+    """One row per iteration of `runs`; see `StudyData.curves`."""
+    import polars
+
+    wanted = [*CURVES, *(name for name in store.study.outcomes if name not in CURVES)]
+    tables = []
+    for run in dict.fromkeys(runs):
+        file = store.run_path(run) / "metrics.parquet"
+        if not file.exists():
+            continue
+        table = read_table(file)
+        columns = [polars.col(name) for name in wanted if name in table.columns]
+        tables.append(table.select(polars.lit(run).alias("run_id"), *columns))
+    if not tables:
+        return polars.DataFrame(schema={"run_id": polars.String, **dict.fromkeys(CURVES, polars.Float64)})
+    return polars.concat(tables, how="diagonal_relaxed")
+
+
+def planned_runs(store: Store) -> list[PlannedRun]:
+    """The runs of the study: those that tune, and, once tuning is over, those that are reported."""
+    study = store.study
+    first = study.first_runs()
+    if study.tuning is None:
+        return first
+    if not all(_ended(store, run) for run in first):
+        return first
+    try:
+        return [*first, *study.final_runs(choose_settings(store))]
+    except RunError:  # every setting of a cell failed: there is nothing to report of it
+        return first
+
+
+def _ended(store: Store, run: PlannedRun) -> bool:
+    from minutiae.studies.store import Task
+
+    return (store.run_path(run.id) / "result.json").exists() or store.failure(Task((run.id,))) is not None
+
+
+def _row(store: Store, planned: PlannedRun, failure: str | None) -> dict[str, Any]:
+    study = store.study
+    row: dict[str, Any] = {
+        "run_id": planned.id,
+        "environment": planned.environment,
+        "seed": planned.seed,
+        "stage": planned.stage,
+        "cell": study.label(planned.cell),
+        **_levels(study, planned),
+        "status": "failed" if failure else "unfinished",
+        "reason": failure,
+        "iterations": 0,
+        "steps": 0,
+    }
+    path = store.run_path(planned.id)
+    if not is_run(path):
+        return row
+    run = RunDirectory.open(path)
+    result = run.result
+    if result is not None:
+        row |= {"status": result.status, "reason": "; ".join(result.reasons) or None}
+    table = read_table(run.metrics_path) if run.metrics_path.exists() else None
+    if table is not None and len(table):
+        row |= {"iterations": int(table["iteration"][-1]), "steps": int(table["steps"][-1])}
+    if result is not None:
+        columns = {} if table is None else table.to_dict(as_series=False)
+        row |= {name: outcome(run, name, columns) for name in study.outcomes}
+    return row
+
+
+def _level_names(study: Study) -> list[str]:
+    tuned = () if study.tuning is None else study.tuning.grid
+    return [factor.name for factor in (*study.factors, *tuned)]
+
+
+def _levels(study: Study, planned: PlannedRun) -> dict[str, str]:
+    levels = (*planned.cell, *planned.setting)
+    return {name: level_text(name, level) for name, level in zip(_level_names(study), levels, strict=True)}

@@ -1,0 +1,250 @@
+"""`Study`: the question as a design, checked before anything trains. Nothing is trained and no store is opened here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+from minutiae.details import CATALOGUE, Config, config_hash, preset
+from minutiae.details.config import check_names
+from minutiae.errors import ConfigError, unknown
+from minutiae.studies.designs import Cell, Design, Factor, make_design
+
+PROTOCOLS = ("held_out", "engstrom")
+"""Who is reported after tuning: fresh seeds that chose nothing, or (by name only) the seeds that chose."""
+
+STAGES = ("tuning", "report")
+
+OUTCOMES = ("final_return", "best_return", "area_under_curve", "evaluation", "evaluation_deterministic")
+"""Outcomes with a rule of their own; any column of `metrics.parquet` is one too, by the mean of its last iterations."""
+
+PRESET = "preset"
+"""The one factor that is no detail: its levels are presets, from which the cell's other details start."""
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """A grid searched anew within every cell.
+
+    Attributes:
+        grid: details and the levels to try, crossed.
+        seeds: how many, for every setting of every cell.
+        protocol: `held_out` reports fresh seeds at the setting with the highest mean; `engstrom` reports the very seeds
+            that chose it (Engstrom et al. 2020), which overstates.
+    """
+
+    grid: tuple[Factor, ...]
+    seeds: int = 3
+    protocol: str = "held_out"
+
+    def __post_init__(self) -> None:
+        if not self.grid:
+            raise ConfigError("tuning needs a grid; name at least one detail, as in learning_rate = [1e-4, 3e-4]")
+        if self.protocol not in PROTOCOLS:
+            raise ConfigError(unknown("tuning protocol", self.protocol, PROTOCOLS))
+        _at_least(self.seeds, "tuning seeds", 1)
+
+    @cached_property
+    def settings(self) -> tuple[Cell, ...]:
+        """Every combination of the grid's levels."""
+        return make_design("factorial", self.grid).cells
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """One run of a study: where it stands in the design, and all that its trainer needs.
+
+    Attributes:
+        cell: a level for each factor.
+        setting: a level for each tuned detail; empty without tuning.
+        stage: `tuning` or `report`.
+    """
+
+    environment: str
+    cell: Cell
+    setting: Cell
+    seed: int
+    stage: str
+    config: Config = field(repr=False)
+
+    @cached_property
+    def id(self) -> str:
+        """The name of its folder: 16 hexadecimal digits of config and seed."""
+        return config_hash(self.config, self.seed)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study:
+    """Which cells, how often, judged by what.
+
+    Attributes:
+        question: in words; it heads the report.
+        preset, flavour, base: what every cell starts from; `base` holds details other than the preset's.
+        environments: ids; every cell is trained in each.
+        factors: details, bundles or `preset`, with two or more levels each; effects count from the first level.
+        bundles: factors whose levels stand for several details: factor -> level -> detail -> level.
+        design, options: a name in `designs.DESIGNS` and what `make_design` takes for it.
+        seeds, first_seed: how many seeds are reported for each cell and environment, and the first.
+        tuning: a grid to search within every cell, or `None`.
+        outcomes: what a run is judged by; the first is the report's.
+        population: agents trained as one program, at most; `None` chooses. Results depend on it by rounding only.
+
+    Raises:
+        ConfigError: a name, level or number that is none, or a cell (which is named) whose details do not fit together.
+    """
+
+    environments: tuple[str, ...]
+    factors: tuple[Factor, ...]
+    question: str = ""
+    preset: str = "ppo"
+    flavour: str | None = None
+    base: Mapping[str, Any] = field(default_factory=dict)
+    bundles: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
+    design: str = "factorial"
+    options: Mapping[str, Any] = field(default_factory=dict)
+    seeds: int = 5
+    first_seed: int = 0
+    tuning: Tuning | None = None
+    outcomes: tuple[str, ...] = ("final_return",)
+    population: int | None = None
+
+    def __post_init__(self) -> None:
+        _set(self, environments=_texts(self.environments, "environments"), outcomes=_texts(self.outcomes, "outcomes"))
+        _at_least(self.seeds, "seeds", 1)
+        _at_least(self.first_seed, "first_seed", 0)
+        if self.population is not None:
+            _at_least(self.population, "population", 1)
+        check_names(self.base)
+        for bundle, levels in self.bundles.items():
+            if bundle in CATALOGUE or bundle == PRESET:
+                raise ConfigError(f"the factor {bundle!r} is a detail; give it a list of levels, or another name")
+            for details in levels.values():
+                check_names(details)
+        _set(self, factors=tuple(self._checked(factor) for factor in self.factors))
+        if self.tuning is not None:
+            grid = tuple(self._checked(factor) for factor in self.tuning.grid)
+            both = {factor.name for factor in grid} & {factor.name for factor in self.factors}
+            if both:
+                raise ConfigError(f"{min(both)} is a factor and tuned too; leave one of the two out")
+            _set(self, tuning=Tuning(grid, self.tuning.seeds, self.tuning.protocol))
+        for environment in self.environments:
+            for cell in self.layout.cells:
+                for setting in self.settings:
+                    self.config(environment, cell, setting)
+
+    def _checked(self, factor: Factor) -> Factor:
+        """The factor with every level in the one form that it has."""
+        name = factor.name
+        if name in self.bundles:
+            for level in factor.levels:
+                if level not in self.bundles[name]:
+                    raise ConfigError(unknown(f"level of {name}", str(level), self.bundles[name]))
+            return factor
+        if name == PRESET:
+            return factor
+        check_names([name])
+        if name == "environment":
+            raise ConfigError("the environment is no factor; list several under environments, each is analyzed")
+        return Factor(name, tuple(self._level(name, level) for level in factor.levels))
+
+    def _level(self, name: str, level: Any) -> Any:
+        """A level in the one form that it has; of what is no detail, as it is."""
+        if name not in CATALOGUE:
+            return level
+        return CATALOGUE[name].parse(level) if isinstance(level, str) else CATALOGUE[name].check(level)
+
+    @cached_property
+    def layout(self) -> Design:
+        """The design with its cells."""
+        options = dict(self.options)
+        if "cells" in options:
+            options["cells"] = [
+                {name: self._level(name, level) for name, level in cell.items()} for cell in options["cells"]
+            ]
+        return make_design(self.design, self.factors, **options)
+
+    @property
+    def settings(self) -> tuple[Cell, ...]:
+        """The tuned settings; one empty setting without tuning."""
+        return ((),) if self.tuning is None else self.tuning.settings
+
+    def config(self, environment: str, cell: Cell, setting: Cell = ()) -> Config:
+        """The config of one cell.
+
+        Raises:
+            ConfigError: its details do not fit together; the text begins with the cell.
+        """
+        levels: dict[str, Any] = {}
+        start = self.preset
+        for factor, level in zip(self.factors, cell, strict=True):
+            if factor.name == PRESET:
+                start = level
+            else:
+                levels |= self.bundles[factor.name][level] if factor.name in self.bundles else {factor.name: level}
+        if setting:
+            assert self.tuning is not None
+            levels |= {factor.name: level for factor, level in zip(self.tuning.grid, setting, strict=True)}
+        try:
+            return preset(start, environment, self.flavour, **{**self.base, **levels})
+        except ConfigError as error:
+            raise ConfigError(f"cell {self.label(cell)}: {error}") from error
+
+    def label(self, cell: Cell) -> str:
+        """The cell in words, as in `value_clipping=max, reward_scaling=off`."""
+        pairs = zip(self.factors, cell, strict=True)
+        return ", ".join(f"{factor.name}={level_text(factor.name, level)}" for factor, level in pairs)
+
+    def first_runs(self) -> list[PlannedRun]:
+        """What can be trained at once: the tuning of every cell, or, without one, all that is reported."""
+        if self.tuning is None:
+            return list(self._runs("report", range(self.first_seed, self.first_seed + self.seeds)))
+        return list(self._runs("tuning", range(self.first_seed, self.first_seed + self.tuning.seeds)))
+
+    def final_runs(self, chosen: Mapping[tuple[str, Cell], Cell]) -> list[PlannedRun]:
+        """What is reported: every cell at its `chosen` setting, on seeds that did not choose it (but see `Tuning`)."""
+        if self.tuning is None:
+            return self.first_runs()
+        if self.tuning.protocol == "engstrom":
+            seeds = range(self.first_seed, self.first_seed + self.tuning.seeds)
+        else:
+            seeds = range(self.first_seed + self.tuning.seeds, self.first_seed + self.tuning.seeds + self.seeds)
+        return list(self._runs("report", seeds, chosen))
+
+    def _runs(
+        self, stage: str, seeds: Sequence[int], chosen: Mapping[tuple[str, Cell], Cell] | None = None
+    ) -> Iterator[PlannedRun]:
+        # Seeds outermost: a study that is stopped early has whole grids of the first seeds.
+        for seed in seeds:
+            for environment in self.environments:
+                for cell in self.layout.cells:
+                    settings = self.settings if chosen is None else (chosen[environment, cell],)
+                    for setting in settings:
+                        config = self.config(environment, cell, setting)
+                        yield PlannedRun(environment, cell, setting, seed, stage, config)
+
+
+def level_text(name: str, level: Any) -> str:
+    """A level as people write it."""
+    return CATALOGUE[name].format(level) if name in CATALOGUE else str(level)
+
+
+def _at_least(value: Any, name: str, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise ConfigError(f"{name} is a whole number of at least {least}, not {value!r}")
+
+
+def _texts(values: Any, name: str) -> tuple[str, ...]:
+    values = (values,) if isinstance(values, str) else tuple(values)
+    if not values or not all(isinstance(value, str) and value for value in values):
+        raise ConfigError(f"{name} is a list of at least one name, not {list(values)!r}")
+    if len(set(values)) < len(values):
+        raise ConfigError(f"{name} names one twice: {', '.join(values)}; leave it out")
+    return values
+
+
+def _set(study: Study, **values: Any) -> None:
+    for name, value in values.items():
+        object.__setattr__(study, name, MappingProxyType(value) if isinstance(value, dict) else value)

@@ -1,0 +1,208 @@
+"""A study as text: `study.toml` to `Study` and back. Opens no store and trains nothing."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from minutiae.details import CATALOGUE
+from minutiae.details.config import check_names
+from minutiae.errors import ConfigError, unknown
+from minutiae.runs.atomic import read_bytes, reason
+from minutiae.runs.documents import MOST_TEXT
+from minutiae.studies.designs import DESIGNS, Factor
+from minutiae.studies.study import Study, Tuning, level_text
+
+FILE = "study.toml"
+
+KEYS = (
+    "question",
+    "preset",
+    "flavour",
+    "environments",
+    "seeds",
+    "first_seed",
+    "design",
+    "outcomes",
+    "population",
+    "base",
+    "factors",
+    "tuning",
+)
+"""What may stand in the file; `steps` and every other detail stand under [base]."""
+
+DESIGN_KEYS = ("name", "runs", "resolution", "orderings", "seed", "cells")
+TUNING_KEYS = ("grid", "seeds", "protocol")
+
+
+def load_study(path: str | Path) -> Study:
+    """The study in a file.
+
+    Raises:
+        RunError: the file cannot be read.
+        ConfigError: no TOML, an unknown key, or as `Study`; the text begins with the path.
+    """
+    path = Path(path)
+    try:
+        text = read_bytes(path, most=MOST_TEXT).decode()
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path} is no text: {reason(error)}") from error
+    try:
+        return study_from_toml(text)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from error
+
+
+def study_from_toml(text: str) -> Study:
+    """The study that `text` describes.
+
+    Raises:
+        ConfigError: no TOML, an unknown key, or as `Study`.
+    """
+    try:
+        document = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"this study is not valid TOML: {reason(error)}") from error
+    _known(document, KEYS, "key")
+    if "environments" not in document or "factors" not in document:
+        raise ConfigError(
+            "a study needs environments = [...] and a table [factors] with levels of the details to cross"
+        )
+    factors, bundles = _factors(_table(document, "factors"))
+    name, options = _design(document.get("design", "factorial"))
+    plain = {
+        key: document[key] for key in KEYS if key in document and key not in ("base", "factors", "tuning", "design")
+    }
+    return Study(
+        **{
+            **plain,
+            "environments": _list(plain["environments"]),
+            "outcomes": _list(plain.get("outcomes", "final_return")),
+        },
+        factors=factors,
+        bundles=bundles,
+        base=_levels(_table(document, "base")),
+        design=name,
+        options=options,
+        tuning=_tuning(document),
+    )
+
+
+def study_to_toml(study: Study) -> str:
+    """The complete study as TOML, which `study_from_toml` reads back to an equal one."""
+    lines = [f"question = {_quote(study.question)}", f"preset = {_quote(study.preset)}"]
+    if study.flavour is not None:
+        lines.append(f"flavour = {_quote(study.flavour)}")
+    lines += [f"environments = {_quote(list(study.environments))}", f"outcomes = {_quote(list(study.outcomes))}"]
+    lines += [f"seeds = {study.seeds}", f"first_seed = {study.first_seed}"]
+    if study.population is not None:
+        lines.append(f"population = {study.population}")
+    options = "".join(f", {key} = {_value(value)}" for key, value in study.options.items())
+    lines.append(f"design = {{ name = {_quote(study.design)}{options} }}")
+    if study.base:
+        lines += ["", "[base]", *(f"{name} = {_level(name, level)}" for name, level in study.base.items())]
+    lines += ["", "[factors]"]
+    lines += [_factor(factor) for factor in study.factors if factor.name not in study.bundles]
+    for factor in study.factors:
+        for level in factor.levels if factor.name in study.bundles else ():
+            details = study.bundles[factor.name][level]
+            lines += ["", f"[factors.{_quote(factor.name)}.{_quote(level)}]"]
+            lines += [f"{name} = {_level(name, value)}" for name, value in details.items()]
+    if study.tuning is not None:
+        lines += ["", "[tuning]", f"seeds = {study.tuning.seeds}", f"protocol = {_quote(study.tuning.protocol)}"]
+        lines += ["", "[tuning.grid]", *(_factor(factor) for factor in study.tuning.grid)]
+    return "\n".join(lines) + "\n"
+
+
+def _factors(table: Mapping[str, Any]) -> tuple[tuple[Factor, ...], dict[str, dict[str, dict[str, Any]]]]:
+    factors, bundles = [], {}
+    for name, levels in table.items():
+        if isinstance(levels, Mapping):
+            for level, details in levels.items():
+                if not isinstance(details, Mapping):
+                    raise ConfigError(f"factors.{name}.{level} is a table of details and their levels, not {details!r}")
+            bundles[name] = {level: _levels(details) for level, details in levels.items()}
+            factors.append(Factor(name, tuple(levels)))
+        elif isinstance(levels, list):
+            factors.append(Factor(name, tuple(_hashable(level) for level in levels)))
+        else:
+            raise ConfigError(f"factors.{name} is a list of levels, not {levels!r}; as in {name} = [{levels!r}, ...]")
+    return tuple(factors), bundles
+
+
+def _design(given: Any) -> tuple[str, dict[str, Any]]:
+    """`design = "factorial"`, or a table with its options."""
+    if isinstance(given, str):
+        return given, {}
+    if not isinstance(given, Mapping) or "name" not in given:
+        raise ConfigError(f"design is a name or a table with one; allowed: {', '.join(DESIGNS)}")
+    _known(given, DESIGN_KEYS, "key of design")
+    return given["name"], {key: value for key, value in given.items() if key != "name"}
+
+
+def _tuning(document: Mapping[str, Any]) -> Tuning | None:
+    if "tuning" not in document:
+        return None
+    table = _table(document, "tuning")
+    _known(table, TUNING_KEYS, "key of tuning")
+    grid, bundles = _factors(_table(table, "grid"))
+    if bundles:
+        raise ConfigError(f"tuning.grid.{min(bundles)} is a list of levels, not a table")
+    return Tuning(grid, **{key: table[key] for key in ("seeds", "protocol") if key in table})
+
+
+def _levels(table: Mapping[str, Any]) -> dict[str, Any]:
+    check_names(table)
+    return {
+        name: CATALOGUE[name].parse(level) if isinstance(level, str) else CATALOGUE[name].check(_hashable(level))
+        for name, level in table.items()
+    }
+
+
+def _table(document: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    table = document.get(key, {})
+    if not isinstance(table, Mapping):
+        raise ConfigError(f"{key} is a table, as in [{key}]; not {table!r}")
+    return table
+
+
+def _known(given: Iterable[str], allowed: Iterable[str], kind: str) -> None:
+    for key in given:
+        if key not in allowed:
+            remedy = "write it under [base]" if key in CATALOGUE and kind == "key" else None
+            raise ConfigError(unknown(kind, key, allowed, remedy))
+
+
+def _list(given: Any) -> tuple[Any, ...]:
+    return (given,) if isinstance(given, str) else tuple(given) if isinstance(given, list) else (given,)
+
+
+def _hashable(level: Any) -> Any:
+    return tuple(level) if isinstance(level, list) else level
+
+
+def _factor(factor: Factor) -> str:
+    return f"{factor.name} = [{', '.join(_level(factor.name, level) for level in factor.levels)}]"
+
+
+def _level(name: str, level: Any) -> str:
+    return (
+        repr(level)
+        if isinstance(level, int | float) and not isinstance(level, bool)
+        else _quote(level_text(name, level))
+    )
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{_quote(key)} = {_value(item)}" for key, item in value.items()) + " }"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_value(item) for item in value) + "]"
+    return repr(value) if isinstance(value, int | float) and not isinstance(value, bool) else _quote(value)
+
+
+def _quote(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
