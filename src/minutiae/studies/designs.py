@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from minutiae.errors import ConfigError, unknown
 from minutiae.studies.factors import Cell, Factor
-from minutiae.studies.fractions import Fraction, choose_fraction, defining_words
+from minutiae.studies.fractions import choose_fraction, defining_words, is_whole
 
 MOST_CELLS = 65_536
 """Cells beyond which a design is taken for a slip."""
@@ -65,10 +65,10 @@ class Design:
         if self.generators:
             lines += _shown([f"generator {line}" for line in self.generators], most, "generators")
             if len(self.generators) <= 3:
-                lines.append(f"defining relation I = {' = '.join(defining_words(self.generators))}")
+                lines.append(f"  defining relation I = {' = '.join(defining_words(self.generators))}")
             lines += _shown([f"aliased {line}" for line in self.aliases], most, "groups of aliases")
             if not self.aliases:
-                lines.append("no main effect or two-way interaction is aliased with another")
+                lines.append("  main effects and two-way interactions are clear of each other")
         lines += _shown([f"ordering {', '.join(ordering)}" for ordering in self.orderings], most, "orderings")
         return "\n".join(lines)
 
@@ -86,14 +86,15 @@ def make_design(
     """The design of that name.
 
     - `factorial`: every combination.
-    - `fractional`: a regular fraction for factors of two levels; it holds the cell of all last levels. The smallest of
-      at least `resolution` (4 when neither option is given: main effects clear of two-way interactions), or the best
-      one of `runs` cells: highest resolution, then least aberration.
+    - `fractional`: a regular fraction for factors of two levels. The smallest found of at least `resolution` (4 when
+      neither option is given: main effects clear of two-way interactions), or the best found of `runs` cells: highest
+      resolution, then least aberration. It holds the cell of all last levels, and that of all first levels only where
+      every defining word has even length.
     - `leave_one_out`: all factors at their last level, and each factor alone at each of its other levels.
     - `add_one_in`: all factors at their first level, and each factor alone at each of its other levels.
     - `permutations`: from all first to all last levels of factors of two levels, one factor at a time, in random
-      orders; each order comes with its reverse, which makes sampled Shapley values steadier. More orderings or cells
-      of the same seed include fewer.
+      orders; each order comes with its reverse, which makes sampled Shapley values steadier. More orderings of the same
+      seed begin with the fewer.
     - `cells`: those listed, each a mapping from every factor's name to a level or its text.
 
     Args:
@@ -115,7 +116,7 @@ def make_design(
     options = {"runs": runs, "resolution": resolution, "orderings": orderings, "seed": seed, "cells": cells}
     maker, accepted = _MAKERS[name]
     for option, value in options.items():
-        if option not in accepted and value not in (None, 0):
+        if option not in accepted and value is not None and (option, value) != ("seed", 0):
             owner = next(design for design, (_, own) in _MAKERS.items() if option in own)
             raise ConfigError(f"{option} is an option of the design {owner}, not of {name}; leave it out")
     return maker(given, **{option: options[option] for option in accepted})
@@ -146,8 +147,7 @@ def _factorial(factors: tuple[Factor, ...]) -> Design:
 
 def _fractional(factors: tuple[Factor, ...], runs: int | None, resolution: int | None) -> Design:
     _require_two_levels("fractional", factors, "split it into factors of two levels or use factorial")
-    fraction: Fraction = choose_fraction([factor.name for factor in factors], runs, resolution)
-    _check_size("fractional", len(fraction.codes), "ask for a lower resolution or for fewer runs")
+    fraction = choose_fraction([factor.name for factor in factors], runs, resolution)
     return _from_codes(
         "fractional",
         factors,
@@ -183,7 +183,7 @@ def _permutations(factors: tuple[Factor, ...], orderings: int | None, seed: int)
         raise ConfigError("permutations of 1 factor has one ordering; use factorial")
     possible = math.factorial(k)
     count = min(8, possible) if orderings is None else orderings
-    if not _whole(count, 2) or count % 2:
+    if not _at_least(count, 2) or count % 2:
         raise ConfigError(
             f"orderings = {count!r} must be an even whole number of at least 2, since each comes with its reverse"
         )
@@ -191,7 +191,7 @@ def _permutations(factors: tuple[Factor, ...], orderings: int | None, seed: int)
         raise ConfigError(
             f"orderings = {count}, but {k} factors have only {possible}; use factorial, which has them all"
         )
-    if not _whole(seed, 0):
+    if not _at_least(seed, 0):
         raise ConfigError(f"seed = {seed!r} must be a whole number of at least 0")
     orders = _draw_orders(k, count, seed)
     paths = [[int(f in order[:step]) for f in range(k)] for order in orders for step in range(k + 1)]
@@ -218,6 +218,8 @@ def _listed(factors: tuple[Factor, ...], cells: Sequence[Mapping[str, Any]] | No
     names = [factor.name for factor in factors]
     seen: dict[tuple[int, ...], int] = {}
     for number, cell in enumerate(cells, 1):
+        if not isinstance(cell, Mapping):
+            raise ConfigError(f"cell {number} is {cell!r}; it must be a mapping from every factor to a level")
         for given in cell:
             if given not in names:
                 raise ConfigError(unknown(f"factor in cell {number}", str(given), names))
@@ -248,8 +250,8 @@ def _check_size(name: str, cells: int, remedy: str) -> None:
         raise ConfigError(f"{name} has {cells:,} cells here, and at most {MOST_CELLS:,} are allowed; {remedy}")
 
 
-def _whole(value: Any, at_least: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= at_least
+def _at_least(value: Any, least: int) -> bool:
+    return is_whole(value) and value >= least
 
 
 def _count(number: int, noun: str) -> str:

@@ -20,14 +20,24 @@ from numpy.typing import NDArray
 from minutiae.errors import ConfigError
 
 WIDTH = 64
-"""Partial fractions kept while searching; half as many already find every published design tried in the tests."""
+"""Partial fractions kept while searching, fewer in large searches: enough for the published fractions in the tests.
+
+Not always for the largest known: 23 factors of resolution V need 512 cells, and the search says 1,024.
+"""
+
+MOST_FACTORS = 60
+"""Above it the counts of words outgrow 64 bits."""
+
+MOST_BASIC = 12
+"""The search goes up to 2^12 cells; more is no longer a small part of anything that can be trained."""
 
 
 @lru_cache(maxsize=256)
 def find_columns(factors: int, exponent: int, at_least: int = 3) -> tuple[int, ...] | None:
-    """Columns of a fraction of 2^exponent cells with the highest resolution and, within it, the least aberration found.
+    """Columns of a fraction of 2^exponent cells of at least a resolution, with the least aberration found.
 
-    Aberration compares the numbers of words of length 3, 4, 5, ... in this order; fewer is better.
+    Aberration compares the numbers of words of length 3, 4, 5, ... in this order; fewer is better, so that a higher
+    resolution comes first.
 
     Args:
         factors: k, more than `exponent`.
@@ -37,20 +47,43 @@ def find_columns(factors: int, exponent: int, at_least: int = 3) -> tuple[int, .
     Returns:
         k columns, or `None` when the search finds no fraction of that resolution.
     """
+    if not _has_room(factors, exponent, at_least):
+        return None
+    columns = np.arange(1, 2**exponent)
+    found = _search(factors, exponent, at_least, columns)
+    if found is None and at_least % 2 == 0:
+        # Columns of odd size make all words even; whenever a fraction of an even resolution exists, such a one does.
+        found = _search(factors, exponent, at_least, columns[np.bitwise_count(columns) % 2 == 1])
+    return found
+
+
+def _search(factors: int, exponent: int, at_least: int, choices: NDArray[np.intp]) -> tuple[int, ...] | None:
+    """Add factor after factor, keeping the partial fractions of least aberration."""
     points = np.arange(2**exponent)
+    width = max(8, min(WIDTH, 2**19 // (factors * 2**exponent)))
     found = [tuple(1 << basic for basic in range(exponent))]
     for _ in range(exponent, factors):
-        patterns = [_extended_patterns(columns, points) for columns in found]
         best: dict[tuple[int, ...], tuple[int, ...]] = {}
-        for columns, pattern in zip(found, patterns, strict=True):
-            allowed = np.setdiff1d(points[1:], columns)
+        for columns in found:
+            pattern = _extended_patterns(columns, points)
+            allowed = np.setdiff1d(choices, columns)
             allowed = allowed[~pattern[allowed, 1:at_least].any(axis=1)]
-            for column in allowed.tolist():
+            # One column for each pattern: the others mostly give the same fraction with the factors renamed. Numbers
+            # of words of length 3 to 8, mixed into one (overflow does no harm), tell patterns apart well enough.
+            mixed = pattern[allowed, 3:9] @ np.int64(1_000_003) ** np.arange(pattern[:, 3:9].shape[1])
+            for column in allowed[np.unique(mixed, return_index=True)[1]].tolist():
                 best.setdefault(tuple(pattern[column].tolist()), (*columns, column))
-        found = [best[pattern] for pattern in sorted(best)[:WIDTH]]
+        found = [best[lengths] for lengths in sorted(best)[:width]]
         if not found:
             return None
     return (*found[0][:exponent], *sorted(found[0][exponent:]))
+
+
+def _has_room(factors: int, exponent: int, resolution: int) -> bool:
+    """Hamming's bound: products of up to (R - 1) / 2 factors all differ; an even R is R - 1 with one factor more."""
+    if resolution % 2 == 0:
+        factors, exponent = factors - 1, exponent - 1
+    return sum(comb(factors, size) for size in range((resolution - 1) // 2 + 1)) <= 2**exponent
 
 
 def _extended_patterns(columns: Sequence[int], points: NDArray[np.intp]) -> NDArray[np.int64]:
@@ -151,46 +184,65 @@ def choose_fraction(names: Sequence[str], runs: int | None, resolution: int | No
         ConfigError: a number of runs that is no power of two or does not fit the factors, or too high a resolution.
     """
     k = len(names)
-    if resolution is not None and (not isinstance(resolution, int) or isinstance(resolution, bool) or resolution < 3):
+    if k > MOST_FACTORS:
+        raise ConfigError(f"fractional takes at most {MOST_FACTORS} factors and got {k}; leave some out")
+    if resolution is not None and not (is_whole(resolution) and resolution >= 3):
         raise ConfigError(
             f"resolution = {resolution!r} must be a whole number of at least 3; at 3 main effects are clear of each "
             f"other, at 4 of two-way interactions, at 5 those of each other"
         )
-    least = k.bit_length()
-    if runs is None:
-        exponent = next(m for m in range(least, k + 1) if m == k or _exists(k, m, resolution or 4))
-    else:
-        exponent = _exponent_of(runs, k, least)
-        if resolution is not None and exponent < k and not _exists(k, exponent, resolution):
-            enough = next(m for m in range(exponent + 1, k + 1) if m == k or _exists(k, m, resolution))
-            raise ConfigError(
-                f"no fraction of {runs} runs with resolution {resolution} was found for {k} factors; use runs = "
-                f"{2**enough} or leave one of the two out"
-            )
-    columns = tuple(1 << basic for basic in range(k)) if exponent == k else find_columns(k, exponent)
-    assert columns is not None, "resolution III exists for every k below the number of cells"
+    wanted = resolution or (4 if runs is None else 3)
+    exponent = _smallest(k, wanted) if runs is None else _exponent_of(runs, k)
+    columns = best_columns(k, exponent, wanted)
+    if columns is None:
+        raise ConfigError(
+            f"no fraction of {runs} runs with resolution {wanted} was found for {k} factors; the smallest has "
+            f"{2 ** _smallest(k, wanted)} runs"
+        )
     lengths = word_lengths(columns, exponent)
     shortest = next((length for length, words in enumerate(lengths) if length and words), None)
-    return Fraction(
-        codes_of(columns, exponent),
-        shortest,
-        generators_of(columns, exponent, names),
-        aliases_of(columns, names),
-    )
+    names_of = generators_of(columns, exponent, names), aliases_of(columns, names)
+    return Fraction(codes_of(columns, exponent), shortest, *names_of)
 
 
-def _exists(factors: int, exponent: int, resolution: int) -> bool:
-    return find_columns(factors, exponent, resolution) is not None
+def best_columns(factors: int, exponent: int, resolution: int) -> tuple[int, ...] | None:
+    """As `find_columns`, also for the whole factorial; asks for more resolution until there is none to be had."""
+    if factors == exponent:
+        return tuple(1 << basic for basic in range(factors))
+    best = None
+    # A search that must keep a resolution looks at other partial fractions than one that may lose it.
+    while (found := find_columns(factors, exponent, resolution)) is not None:
+        best, lengths = found, word_lengths(found, exponent)
+        resolution = 1 + next(length for length, words in enumerate(lengths) if length and words)
+    return best
 
 
-def _exponent_of(runs: int, factors: int, least: int) -> int:
-    fits = isinstance(runs, int) and not isinstance(runs, bool) and runs > 0 and runs.bit_count() == 1
-    if not fits or not least <= runs.bit_length() - 1 <= factors:
-        sizes = ", ".join(str(2**m) for m in range(least, factors + 1))
+def _smallest(factors: int, resolution: int) -> int:
+    """The m of the smallest fraction 2^m of at least that resolution, or of the whole factorial."""
+    for exponent in range(factors.bit_length(), min(factors, MOST_BASIC + 1)):
+        if find_columns(factors, exponent, resolution) is not None:
+            return exponent
+    if factors > MOST_BASIC:
         raise ConfigError(
-            f"runs = {runs!r} is no size of a fraction of {factors} factors of two levels; allowed: {sizes}"
+            f"no fraction of at most {2**MOST_BASIC:,} runs has resolution {resolution} for {factors} factors; ask for "
+            f"a lower resolution or use permutations"
+        )
+    return factors
+
+
+def _exponent_of(runs: int, factors: int) -> int:
+    allowed = [2**m for m in range(factors.bit_length(), min(factors, MOST_BASIC) + 1)]
+    if not is_whole(runs) or runs not in allowed:
+        raise ConfigError(
+            f"runs = {runs!r} is no size of a fraction of {factors} factors of two levels; allowed: "
+            f"{', '.join(map(str, allowed))}"
         )
     return runs.bit_length() - 1
+
+
+def is_whole(value: object) -> bool:
+    """Whether it is an integer and no flag."""
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def defining_words(generators: Sequence[str]) -> tuple[str, ...]:
