@@ -1,0 +1,169 @@
+"""Which tables a report has, and their rows. Numbers come from the analysis, looks from `tables`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from minutiae.reports.study.analysis import OutcomeAnalysis, Scope
+from minutiae.reports.study.counted import Factor
+from minutiae.reports.study.sweeps import Sweep
+from minutiae.reports.study.tables import Table
+from minutiae.reports.study.words import cell_words, outcome_words
+from minutiae.statistics import Interval
+
+if TYPE_CHECKING:
+    from minutiae.studies.results import StudyData
+
+
+def effects_table(found: OutcomeAnalysis, name: str) -> Table | None:
+    """Main effects and interactions of every scope."""
+    scopes = [scope for scope in found.scopes if scope.effects is not None]
+    if not scopes:
+        return None
+    levels = {factor.name: factor for factor in found.runs.factors}
+    rows = []
+    for scope in scopes:
+        assert scope.effects is not None
+        for effect in scope.effects.effects:
+            compared = _compared(effect.name, levels)
+            mixed = ", ".join(effect.confounded_with) or None
+            rows.append(
+                (scope.name, effect.name, compared, effect, effect.p_value, effect.adjusted_p_value, effect.n, mixed)
+            )
+    first = scopes[0].effects
+    assert first is not None
+    note = f"{first.level:.0%} intervals that hold together within an environment: {first.method}. n: runs."
+    columns = ("environment", "effect", "levels", "change", "p alone", "p of all together", "n", "would also hold")
+    title = f"Effects on {outcome_words(found.runs.outcome)}"
+    return _tidy(Table(name, title, columns, tuple(rows), note, ("change",)), len(scopes))
+
+
+def _compared(name: str, levels: dict[str, Factor]) -> str | None:
+    """`off → max` of a main effect."""
+    if " x " in name:
+        return None
+    factor, _, level = name.partition("=")
+    if factor not in levels:
+        return None
+    texts = levels[factor].levels
+    return f"{texts[0]} → {level or texts[-1]}"
+
+
+def aliases_table(found: OutcomeAnalysis, name: str) -> Table | None:
+    """What the cells cannot tell apart."""
+    rows = [
+        (scope.name, entry.name, ", ".join(entry.confused_with) or "what these cells leave out")
+        for scope in found.scopes[:1]
+        if scope.effects is not None
+        for entry in scope.effects.aliased
+    ]
+    if not rows:
+        return None
+    title = "Effects that these cells cannot tell apart"
+    return _tidy(Table(name, title, ("environment", "effect", "is the same as"), tuple(rows)), 1)
+
+
+def attribution_table(found: OutcomeAnalysis, name: str) -> Table | None:
+    """Shapley value, leave-one-out and add-one-in side by side."""
+    scopes = [scope for scope in found.scopes if scope.attribution is not None]
+    rows: list[tuple[object, ...]] = []
+    for scope in scopes:
+        shared = scope.attribution
+        assert shared is not None
+        entries = zip(shared.names, shared.shapley, shared.leave_one_out, shared.add_one_in, strict=True)
+        rows += [(scope.name, *entry) for entry in sorted(entries, key=lambda entry: -entry[1].estimate)]
+        rows.append((scope.name, "gain of all together", shared.gain, None, None))
+    if not rows:
+        return None
+    first = scopes[0].attribution
+    assert first is not None
+    note = f"{first.level:.0%} intervals, each alone: {first.method}. n = {first.n:,} runs."
+    columns = ("environment", "factor", "Shapley value", "left out of all on", "added to all off")
+    title = f"Attribution of the gain in {outcome_words(found.runs.outcome)}"
+    return _tidy(Table(name, title, columns, tuple(rows), note, columns[2:]), len(scopes)).without_empty_columns()
+
+
+def cells_table(found: OutcomeAnalysis, rows: pl.DataFrame, name: str) -> Table:
+    """Mean outcome of every cell, and how many of its runs diverged or failed."""
+    factors = found.runs.factors
+    lost = _lost(rows)
+    environments = len(found.runs.environment_names)
+    label_of = dict(zip(rows["run_id"].to_list(), rows["cell"].to_list(), strict=True))
+    first: dict[tuple[str, tuple[int, ...]], str] = {}
+    for environment, codes, run in zip(
+        found.runs.environments.tolist(), found.runs.codes.tolist(), found.runs.ids.tolist(), strict=True
+    ):
+        first.setdefault((environment, tuple(codes)), label_of[run])
+    table = []
+    for cell in sorted(
+        found.cells, key=lambda cell: (found.runs.environment_names.index(cell.environment), -cell.value)
+    ):
+        diverged, failed = lost.get((cell.environment, first[cell.environment, cell.codes]), (0, 0))
+        levels = [factor.levels[code] for factor, code in zip(factors, cell.codes, strict=True)]
+        value: Interval | float = cell.mean or cell.value
+        table.append((cell.environment, cell_words(cell.codes, factors), value, cell.n, diverged, failed, *levels))
+    methods = dict.fromkeys(cell.mean.method for cell in found.cells if cell.mean is not None)
+    note = f"95% intervals, each cell alone: {'; '.join(methods)}. n: runs with an outcome." if methods else "n: runs."
+    outcome = outcome_words(found.runs.outcome)
+    columns = ("environment", "cell", outcome, "n", "diverged", "failed", *(factor.name for factor in factors))
+    return _tidy(Table(name, f"Every cell, by {outcome}", columns, tuple(table), note), environments)
+
+
+def _lost(rows: pl.DataFrame) -> dict[tuple[str, str], tuple[int, int]]:
+    """Diverged and failed runs per environment and cell label."""
+    counts = rows.group_by("environment", "cell").agg(
+        diverged=(pl.col("status") == "diverged").sum(), failed=(pl.col("status") == "failed").sum()
+    )
+    return {(environment, cell): (diverged, failed) for environment, cell, diverged, failed in counts.iter_rows()}
+
+
+def troubles_table(data: StudyData, name: str) -> Table | None:
+    """Diverged and failed runs of all stages with their causes."""
+    rows = data.frame.filter(pl.col("status").is_in(["diverged", "failed"])).sort(
+        "status", "environment", "cell", "seed"
+    )
+    if not len(rows):
+        return None
+    tuned = [factor.name for factor in data.study.tuning.grid] if data.study.tuning is not None else []
+    shown = rows.select("status", "environment", "cell", *tuned, "stage", "seed", "iterations", "reason", "run_id")
+    columns = tuple(column.replace("_", " ").replace("reason", "cause") for column in shown.columns)
+    note = "A diverged run counts with its last valid return; a failed one has no outcome and is left out."
+    return Table(name, "Diverged and failed runs", columns, tuple(shown.rows()), note).without_empty_columns()
+
+
+def sweep_table(found: Sequence[Sweep], name: str) -> Table | None:
+    """Every cell at every setting of the tuning grid."""
+    rows: list[tuple[object, ...]] = []
+    methods: dict[str, None] = {}
+    for sweep in found:
+        factors = sweep.runs.factors[:-1]
+        for codes, means, chosen in zip(sweep.cells, sweep.means, sweep.chosen, strict=True):
+            for place, (setting, mean) in enumerate(zip(sweep.settings, means, strict=True)):
+                if mean is not None:
+                    rows.append(
+                        (sweep.environment, cell_words(codes, factors), setting, mean, "yes" if place == chosen else "")
+                    )
+                if isinstance(mean, Interval):
+                    methods[f"{mean.method}, n = {mean.n}"] = None
+    if not rows:
+        return None
+    outcome = outcome_words(found[0].runs.outcome)
+    note = f"On the runs that chose. 95% intervals, each alone: {'; '.join(methods)}." if methods else "One run each."
+    columns = ("environment", "cell", "setting", outcome, "reported")
+    return _tidy(Table(name, "Every cell at every setting of the grid", columns, tuple(rows), note), len(found))
+
+
+def _tidy(table: Table, environments: int) -> Table:
+    """Without the environment where there is one, and without empty columns."""
+    if environments > 1 or not table.rows:
+        return table.without_empty_columns() if table.rows else table
+    rows = tuple(row[1:] for row in table.rows)
+    return Table(
+        table.name, table.title, table.columns[1:], rows, table.note, table.signed
+    ).without_empty_columns()  # fmt: skip
+
+
+__all__ = ["Scope"]

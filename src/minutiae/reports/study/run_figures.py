@@ -1,0 +1,170 @@
+"""Figures of runs: learning curves, trust region, survival plots, settings of a grid. All numbers come in ready."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from minutiae.reports.study import canvas
+from minutiae.reports.study.canvas import DASHES, FAINT, INK, NARROW, SERIES, Picture
+from minutiae.reports.study.counted import Factor, Runs
+from minutiae.reports.study.words import cell_words, count, outcome_words
+from minutiae.statistics import Band, performance_profile
+
+if TYPE_CHECKING:
+    from minutiae.reports.study.curves import CellCurve, EnvironmentCurves
+
+FEW_LINES, MOST_PANELS = 4, 16
+"""Cells drawn in one panel, and at most in panels of their own."""
+
+BAND = "95% Student t interval of the mean over seeds, at each point by itself"
+STEPS = "environment steps"
+
+
+def curves_picture(
+    found: EnvironmentCurves, factors: Sequence[Factor], values: dict[tuple[int, ...], float], name: str,
+    what: str, logarithmic: bool = False, singly: bool = True,
+) -> Picture:  # fmt: skip
+    """A metric of every cell over training.
+
+    Args:
+        found: the curves.
+        factors: to name the cells.
+        values: outcome of each cell, which says whose lines stand out when there are many.
+        name: of the files.
+        what: the metric in words.
+        logarithmic: for quantities over several magnitudes.
+        singly: panels of their own for a moderate number of cells.
+    """
+    cells = found.cells
+    note = f"Band: {BAND}. n = {_range([cell.n for cell in cells])} per cell."
+    if len(cells) <= FEW_LINES:
+        shown = list(cells)
+        caption = f"{what.capitalize()} in each cell over training in {found.environment}; the mean over seeds."
+    elif len(cells) <= MOST_PANELS and singly:
+        caption = (
+            f"{what.capitalize()} over training in {found.environment}, one panel for each cell, the mean over seeds. "
+            "The thin lines are all other cells."
+        )
+        title = f"{what.capitalize()} over training per cell, {found.environment}"
+        return Picture(name, title, caption, lambda width: _per_cell(width, found, factors, what, note, logarithmic))
+    else:
+        shown = _standing_out(cells, values)
+        caption = (
+            f"{what.capitalize()} over training in {found.environment}: every cell a thin line, the mean over seeds. "
+            "In color: the first and the last cell of the design, and those with the highest and the lowest outcome."
+        )
+    title = f"{what.capitalize()} over training, {found.environment}"
+    return Picture(name, title, caption, lambda width: _together(width, found, shown, factors, what, note, logarithmic))
+
+
+def _standing_out(cells: Sequence[CellCurve], values: dict[tuple[int, ...], float]) -> list[CellCurve]:
+    known = [cell for cell in cells if cell.codes in values]
+    ranked = sorted(known, key=lambda cell: values[cell.codes])
+    picked = [cells[0], cells[-1], *ranked[-1:], *ranked[:1]]
+    return list({cell.codes: cell for cell in picked}.values())
+
+
+def _per_cell(
+    width: float, found: EnvironmentCurves, factors: Sequence[Factor], what: str, note: str, logarithmic: bool
+) -> Figure:
+    titles = [cell_words(cell.codes, factors) for cell in found.cells]
+    figure, axes = canvas.panels(width, titles, note, across=STEPS, up=what)
+    for one, cell in zip(axes, found.cells, strict=True):
+        for other in found.cells:
+            one.plot(found.steps, other.mean, color=FAINT, linewidth=0.5, alpha=0.6)
+        _curve(one, found.steps, cell, SERIES[0], "-")
+    _limits(axes[0], found.cells, logarithmic)
+    return figure
+
+
+def _together(
+    width: float, found: EnvironmentCurves, shown: Sequence[CellCurve], factors: Sequence[Factor], what: str,
+    note: str, logarithmic: bool,
+) -> Figure:  # fmt: skip
+    names = [cell_words(cell.codes, factors) for cell in shown]
+    most = int((width - 0.6) * 72 / (0.56 * canvas.SMALL))
+    names = [name if len(name) <= most else f"{name[: most - 1]}…" for name in names]
+    top = canvas.legend_height(names, width)
+    figure, (axes,) = canvas.panels(width, [""], note, tall=min(3.0, width * 0.6), top=top, across=STEPS, up=what)
+    for cell in found.cells:
+        if cell not in shown:
+            axes.plot(found.steps, cell.mean, color=FAINT, linewidth=0.6, alpha=0.7)
+    entries = []
+    for index, (cell, name) in enumerate(zip(shown, names, strict=True)):
+        color, dashes = SERIES[index % len(SERIES)], DASHES[index % len(DASHES)]
+        _curve(axes, found.steps, cell, color, dashes)
+        entries.append((name, color, dashes))
+    _limits(axes, found.cells, logarithmic)
+    canvas.legend(figure, entries, width)
+    return figure
+
+
+def _curve(axes: Axes, steps: np.ndarray, cell: CellCurve, color: str, dashes: object) -> None:
+    axes.fill_between(steps, cell.low, cell.high, color=color, alpha=0.22, linewidth=0)
+    axes.plot(steps, cell.mean, color=color, linestyle=dashes, linewidth=1.6)  # type: ignore[arg-type]
+
+
+def _limits(axes: Axes, cells: Sequence[CellCurve], logarithmic: bool) -> None:
+    """Let the means fill the view: the band of two seeds would shrink them to a line."""
+    means = [cell.mean for cell in cells]
+    if logarithmic:
+        positive = np.concatenate([mean[np.isfinite(mean) & (mean > 0)] for mean in means])
+        if len(positive) and positive.max() > 3 * positive.min():
+            axes.set_yscale("log")
+            axes.set_ylim(positive.min() / 1.3, positive.max() * 1.3)
+            return
+    limits = canvas.span(means, 0.15)
+    if limits is not None:
+        axes.set_ylim(*limits)
+
+
+def survival_picture(runs: Runs, environment: str, name: str) -> Picture | None:
+    """Share of runs above each outcome, for every level of every factor (Engstrom et al. 2020, Figure 1)."""
+    part = runs.where(runs.environments == environment)
+    at = np.linspace(*(canvas.span([part.values], 0.03) or (0.0, 1.0)), 200)
+    profiles = {}
+    for column, factor in enumerate(part.factors):
+        groups = [part.values[part.codes[:, column] == code] for code in range(len(factor.levels))]
+        if all(len(group) >= 2 for group in groups):
+            profiles[factor] = [performance_profile(group, at) for group in groups]
+    if not profiles:
+        return None
+    outcome = outcome_words(runs.outcome)
+    caption = (
+        f"For every factor, the share of runs in {environment} whose {outcome} is above the value on the axis, as in "
+        "Figure 1 of Engstrom et al. 2020. The runs of all cells with a level are taken together, so a gap between the "
+        "lines is what the factor does whatever the other factors are. The band counts runs as unrelated."
+    )
+    title = f"Share of runs above each {outcome} for each level of each factor, {environment}"
+    return Picture(name, title, caption, lambda width: _survival(width, profiles, outcome))
+
+
+def _survival(width: float, profiles: dict[Factor, list[Band]], outcome: str) -> Figure:
+    first = next(iter(profiles.values()))[0]
+    sizes = [band.n for bands in profiles.values() for band in bands]
+    note = f"{first.level:.0%} band: {first.method}. n = {_range(sizes)} per line."
+    figure, axes = canvas.panels(
+        width, [factor.name for factor in profiles], note, least=2.0 if width > NARROW else 1.2,
+        tall=1.5, across=outcome, up="share of runs above",
+    )  # fmt: skip
+    for one, (factor, bands) in zip(axes, profiles.items(), strict=True):
+        for index, (level, band) in enumerate(zip(factor.levels, bands, strict=True)):
+            color, dashes = SERIES[(1 - index) if index < 2 else index], DASHES[(1 - index) if index < 2 else index % 4]
+            one.fill_between(band.at, band.low, band.high, color=color, alpha=0.15, linewidth=0, step="post")
+            one.plot(band.at, band.estimate, color=color, linestyle=dashes, linewidth=1.6, label=level)
+        one.legend(loc="upper right", handlelength=1.6, borderaxespad=0.1, labelspacing=0.2)
+        one.set_ylim(-0.03, 1.03)
+    return figure
+
+
+def _range(sizes: Sequence[int]) -> str:
+    """`5 seeds`, or `4 to 5 runs`."""
+    return count(max(sizes), "run") if min(sizes) == max(sizes) else f"{min(sizes)} to {max(sizes):,} runs"
+
+
+__all__ = ["BAND", "INK", "curves_picture", "survival_picture"]
