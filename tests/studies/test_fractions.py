@@ -74,6 +74,12 @@ def test_most_factors_at_a_resolution(resolution, largest):
         assert find_columns(factors + 1, exponent, resolution) is None
 
 
+def test_keeps_resolution_where_the_plain_search_loses_it():
+    # 2^(m-1) factors have resolution IV (odd columns); adding the best factor each time ends with words of length 3.
+    assert word_lengths(find_columns(34, 7, 3), 7)[3] > 0
+    assert word_lengths(best_columns(34, 7, 3), 7)[3] == 0
+
+
 def test_seven_factors_in_eight_runs():
     """2^(7-4), resolution III (Box and Hunter 1961): D = AB, E = AC, F = BC, G = ABC."""
     design = make_design("fractional", switches(7), runs=8)
