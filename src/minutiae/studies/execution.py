@@ -12,10 +12,11 @@ from typing import TypeAlias
 
 from minutiae.control.progress import Listener, ignore
 from minutiae.control.workers import Workers, usable_cores
-from minutiae.errors import ConfigError
+from minutiae.errors import ConfigError, MinutiaeError
 from minutiae.runs.directory import RunDirectory
 from minutiae.studies.claims import Claims
 from minutiae.studies.outcomes import choose_settings
+from minutiae.studies.results import StudyResults
 from minutiae.studies.store import Store, Task
 from minutiae.studies.study import PlannedRun, Study
 from minutiae.studies.study_file import load_study
@@ -34,7 +35,7 @@ def run_study(
     workers: int | None = None,
     listener: Listener = ignore,
     executor: Executor | None = None,
-) -> Store:
+) -> StudyResults:
     """Train whatever of a study is not trained yet.
 
     Args:
@@ -45,7 +46,7 @@ def run_study(
         executor: trains tasks; `None` trains them in processes of this machine.
 
     Returns:
-        The store, in which every run of the study has ended or failed for good.
+        The results; every run of the study has ended or failed for good.
 
     Raises:
         ConfigError: the study, or the number of workers.
@@ -61,7 +62,7 @@ def run_study(
         _finish(store, study.first_runs(), execute, claims, listener)
         if study.tuning is not None:
             _finish(store, study.final_runs(choose_settings(store)), execute, claims, listener)
-    return store
+    return StudyResults(store)
 
 
 def _finish(store: Store, runs: Sequence[PlannedRun], execute: Executor, claims: Claims, listener: Listener) -> None:
@@ -109,3 +110,19 @@ def local_processes(count: int) -> Executor:
         Workers(runs, count, [], listener, claim=claim, ended=ended).train()
 
     return execute
+
+
+def in_this_process(store: Store, tasks: Sequence[Task], claims: Claims, listener: Listener) -> None:
+    """An executor that trains one task after another here, as for debugging."""
+    from minutiae.control.trainer import Trainer
+
+    for task in tasks:
+        if not claims.take(task.id):
+            continue
+        try:
+            if _open(store, task):
+                Trainer([RunDirectory.open(store.run_path(run)) for run in task.runs], listener=listener).train()
+        except MinutiaeError as error:
+            store.fail(task, str(error))
+        finally:
+            claims.release(task.id)

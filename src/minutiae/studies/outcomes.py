@@ -44,7 +44,7 @@ def outcome(run: RunDirectory, name: str, columns: Mapping[str, Sequence[Any]]) 
         return _evaluated(run, deterministic=name == "evaluation_deterministic")
     returns = columns.get("return_mean", ())
     if name == "final_return":
-        return final_return(returns)  # type: ignore[arg-type]
+        return final_return(returns)
     if name in ("best_return", "area_under_curve"):
         seen = [value for value in returns if value is not None]
         if not seen:
@@ -97,8 +97,8 @@ def choose_settings(store: Store) -> dict[tuple[str, Cell], Cell]:
         means = {setting: float(np.mean(found)) for setting, found in by_setting.items() if found}
         if not means:
             raise RunError(
-                f"no tuned setting of cell {study.label(cell)} in {environment} has an outcome; see the failures of its "
-                f"runs in {store.path / 'failures'}"
+                f"no tuned setting of cell {study.label(cell)} in {environment} has an outcome; see the failures of "
+                f"its runs in {store.path / 'failures'}"
             )
         chosen[environment, cell] = max(means, key=means.__getitem__)
     return chosen

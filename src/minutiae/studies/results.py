@@ -42,16 +42,43 @@ class StudyData:
     about: dict[str, str]
 
 
-def study_data(folder: str | Path) -> StudyData:
-    """Everything measured so far in the store at `folder`.
+class StudyResults:
+    """A study on disk as its user sees it: the design, and tables of what was measured so far.
+
+    Attributes:
+        path: the folder of the store.
+        study: its design.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.path, self.study = store.path, store.study
+
+    def frame(self) -> polars.DataFrame:
+        """One row per run of the study, trained or not; see `StudyData.frame`."""
+        return study_frame(self._store)
+
+    def curves(self) -> polars.DataFrame:
+        """One row per run and iteration; see `StudyData.curves`."""
+        return study_curves(self._store, [run.id for run in planned_runs(self._store)])
+
+    def data(self) -> StudyData:
+        """Both, with the design: all that a report is made from."""
+        about = {**origin(), "command": f"minutiae study run {self.path}"}
+        return StudyData(self.study, self.path, self.frame(), self.curves(), about)
+
+    def __repr__(self) -> str:
+        return f"StudyResults({str(self.path)!r})"
+
+
+def open_study(folder: str | Path) -> StudyResults:
+    """The study whose store lies at `folder`, running or done.
 
     Raises:
-        RunError: there is no study, or a run's files are damaged.
+        RunError: there is none.
+        ConfigError: its `study.toml` is damaged.
     """
-    store = Store.open(folder)
-    frame = study_frame(store)
-    about = {**origin(), "command": f"minutiae study run {store.path}"}
-    return StudyData(store.study, store.path, frame, study_curves(store, frame["run_id"].to_list()), about)
+    return StudyResults(Store.open(folder))
 
 
 def study_frame(store: Store) -> polars.DataFrame:
@@ -61,7 +88,8 @@ def study_frame(store: Store) -> polars.DataFrame:
     reasons = {task.runs[0]: store.failure(task) for task in store.tasks() if len(task.runs) == 1}
     rows = [_row(store, planned, reasons.get(planned.id)) for planned in planned_runs(store)]
     texts = ("run_id", "environment", "stage", "cell", *_level_names(store.study), "status", "reason")
-    kinds = dict.fromkeys(texts, polars.String) | dict.fromkeys(("seed", "iterations", "steps"), polars.Int64)
+    kinds: dict[str, Any] = dict.fromkeys(texts, polars.String)
+    kinds |= dict.fromkeys(("seed", "iterations", "steps"), polars.Int64)
     kinds |= dict.fromkeys(store.study.outcomes, polars.Float64)
     order = ["run_id", "environment", "seed", *texts[2:], "iterations", "steps", *store.study.outcomes]
     return polars.DataFrame(rows, schema={name: kinds[name] for name in order})

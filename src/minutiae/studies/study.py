@@ -30,17 +30,21 @@ class Tuning:
     """A grid searched anew within every cell.
 
     Attributes:
-        grid: details and the levels to try, crossed.
+        grid: details and the levels to try, crossed, as `{"learning_rate": [1e-4, 3e-4]}`; kept as `Factor`s.
         seeds: how many, for every setting of every cell.
         protocol: `held_out` reports fresh seeds at the setting with the highest mean; `engstrom` reports the very seeds
             that chose it (Engstrom et al. 2020), which overstates.
     """
 
-    grid: tuple[Factor, ...]
+    grid: Any
     seeds: int = 3
     protocol: str = "held_out"
 
     def __post_init__(self) -> None:
+        grid, bundles = split_factors(self.grid)
+        if bundles:
+            raise ConfigError(f"the tuned {min(bundles)} is a list of levels, not a table")
+        object.__setattr__(self, "grid", grid)
         if not self.grid:
             raise ConfigError("tuning needs a grid; name at least one detail, as in learning_rate = [1e-4, 3e-4]")
         if self.protocol not in PROTOCOLS:
@@ -84,8 +88,10 @@ class Study:
         question: in words; it heads the report.
         preset, flavour, base: what every cell starts from; `base` holds details other than the preset's.
         environments: ids; every cell is trained in each.
-        factors: details, bundles or `preset`, with two or more levels each; effects count from the first level.
-        bundles: factors whose levels stand for several details: factor -> level -> detail -> level.
+        factors: details or `preset` with two or more levels each, as `{"value_clipping": [None, "max"]}`; effects count
+            from the first level. Levels that stand for several details are a mapping of their own, as
+            `{"preprocessing": {"plain": {...}, "scaled": {"reward_scaling": "returns", ...}}}`. Kept as `Factor`s.
+        bundles: of the factors of the second kind: factor -> level -> detail -> level; filled from `factors`.
         design, options: a name in `designs.DESIGNS` and what `make_design` takes for it.
         seeds, first_seed: how many seeds are reported for each cell and environment, and the first.
         tuning: a grid to search within every cell, or `None`.
@@ -97,7 +103,7 @@ class Study:
     """
 
     environments: tuple[str, ...]
-    factors: tuple[Factor, ...]
+    factors: Any
     question: str = ""
     preset: str = "ppo"
     flavour: str | None = None
@@ -112,17 +118,23 @@ class Study:
     population: int | None = None
 
     def __post_init__(self) -> None:
+        factors, bundles = split_factors(self.factors)
+        _set(
+            self, factors=factors, bundles={**bundles, **self.bundles}, base=dict(self.base), options=dict(self.options)
+        )
         _set(self, environments=_texts(self.environments, "environments"), outcomes=_texts(self.outcomes, "outcomes"))
         _at_least(self.seeds, "seeds", 1)
         _at_least(self.first_seed, "first_seed", 0)
         if self.population is not None:
             _at_least(self.population, "population", 1)
-        check_names(self.base)
-        for bundle, levels in self.bundles.items():
+        for bundle in self.bundles:
             if bundle in CATALOGUE or bundle == PRESET:
                 raise ConfigError(f"the factor {bundle!r} is a detail; give it a list of levels, or another name")
-            for details in levels.values():
-                check_names(details)
+        bundles = {
+            name: {level: self._levels(details) for level, details in levels.items()}
+            for name, levels in self.bundles.items()
+        }
+        _set(self, base=self._levels(self.base), bundles=bundles)
         _set(self, factors=tuple(self._checked(factor) for factor in self.factors))
         if self.tuning is not None:
             grid = tuple(self._checked(factor) for factor in self.tuning.grid)
@@ -150,10 +162,15 @@ class Study:
             raise ConfigError("the environment is no factor; list several under environments, each is analyzed")
         return Factor(name, tuple(self._level(name, level) for level in factor.levels))
 
+    def _levels(self, details: Mapping[str, Any]) -> dict[str, Any]:
+        check_names(details)
+        return {name: self._level(name, level) for name, level in details.items()}
+
     def _level(self, name: str, level: Any) -> Any:
         """A level in the one form that it has; of what is no detail, as it is."""
         if name not in CATALOGUE:
             return level
+        level = tuple(level) if isinstance(level, list) else level
         return CATALOGUE[name].parse(level) if isinstance(level, str) else CATALOGUE[name].check(level)
 
     @cached_property
@@ -224,6 +241,29 @@ class Study:
                     for setting in settings:
                         config = self.config(environment, cell, setting)
                         yield PlannedRun(environment, cell, setting, seed, stage, config)
+
+
+def split_factors(given: Any) -> tuple[tuple[Factor, ...], dict[str, dict[str, dict[str, Any]]]]:
+    """Factors out of a mapping (or factors already), and those of their levels that stand for several details.
+
+    Raises:
+        ConfigError: neither a list of levels nor a table of tables.
+    """
+    if not isinstance(given, Mapping):
+        return tuple(given), {}
+    factors, bundles = [], {}
+    for name, levels in given.items():
+        if isinstance(levels, Mapping):
+            for level, details in levels.items():
+                if not isinstance(details, Mapping):
+                    raise ConfigError(f"{name}.{level} is a table of details and their levels, not {details!r}")
+            bundles[name] = {level: dict(details) for level, details in levels.items()}
+            factors.append(Factor(name, tuple(levels)))
+        elif isinstance(levels, list | tuple):
+            factors.append(Factor(name, tuple(levels)))
+        else:
+            raise ConfigError(f"{name} is a list of levels, not {levels!r}; as in {name} = [{levels!r}, ...]")
+    return tuple(factors), bundles
 
 
 def level_text(name: str, level: Any) -> str:

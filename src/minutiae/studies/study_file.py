@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from minutiae.details import CATALOGUE
-from minutiae.details.config import check_names
 from minutiae.errors import ConfigError, unknown
 from minutiae.runs.atomic import read_bytes, reason
 from minutiae.runs.documents import MOST_TEXT
@@ -71,7 +70,6 @@ def study_from_toml(text: str) -> Study:
         raise ConfigError(
             "a study needs environments = [...] and a table [factors] with levels of the details to cross"
         )
-    factors, bundles = _factors(_table(document, "factors"))
     name, options = _design(document.get("design", "factorial"))
     plain = {
         key: document[key] for key in KEYS if key in document and key not in ("base", "factors", "tuning", "design")
@@ -82,9 +80,8 @@ def study_from_toml(text: str) -> Study:
             "environments": _list(plain["environments"]),
             "outcomes": _list(plain.get("outcomes", "final_return")),
         },
-        factors=factors,
-        bundles=bundles,
-        base=_levels(_table(document, "base")),
+        factors=_table(document, "factors"),
+        base=_table(document, "base"),
         design=name,
         options=options,
         tuning=_tuning(document),
@@ -117,22 +114,6 @@ def study_to_toml(study: Study) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _factors(table: Mapping[str, Any]) -> tuple[tuple[Factor, ...], dict[str, dict[str, dict[str, Any]]]]:
-    factors, bundles = [], {}
-    for name, levels in table.items():
-        if isinstance(levels, Mapping):
-            for level, details in levels.items():
-                if not isinstance(details, Mapping):
-                    raise ConfigError(f"factors.{name}.{level} is a table of details and their levels, not {details!r}")
-            bundles[name] = {level: _levels(details) for level, details in levels.items()}
-            factors.append(Factor(name, tuple(levels)))
-        elif isinstance(levels, list):
-            factors.append(Factor(name, tuple(_hashable(level) for level in levels)))
-        else:
-            raise ConfigError(f"factors.{name} is a list of levels, not {levels!r}; as in {name} = [{levels!r}, ...]")
-    return tuple(factors), bundles
-
-
 def _design(given: Any) -> tuple[str, dict[str, Any]]:
     """`design = "factorial"`, or a table with its options."""
     if isinstance(given, str):
@@ -148,18 +129,7 @@ def _tuning(document: Mapping[str, Any]) -> Tuning | None:
         return None
     table = _table(document, "tuning")
     _known(table, TUNING_KEYS, "key of tuning")
-    grid, bundles = _factors(_table(table, "grid"))
-    if bundles:
-        raise ConfigError(f"tuning.grid.{min(bundles)} is a list of levels, not a table")
-    return Tuning(grid, **{key: table[key] for key in ("seeds", "protocol") if key in table})
-
-
-def _levels(table: Mapping[str, Any]) -> dict[str, Any]:
-    check_names(table)
-    return {
-        name: CATALOGUE[name].parse(level) if isinstance(level, str) else CATALOGUE[name].check(_hashable(level))
-        for name, level in table.items()
-    }
+    return Tuning(_table(table, "grid"), **{key: table[key] for key in ("seeds", "protocol") if key in table})
 
 
 def _table(document: Mapping[str, Any], key: str) -> Mapping[str, Any]:
@@ -178,10 +148,6 @@ def _known(given: Iterable[str], allowed: Iterable[str], kind: str) -> None:
 
 def _list(given: Any) -> tuple[Any, ...]:
     return (given,) if isinstance(given, str) else tuple(given) if isinstance(given, list) else (given,)
-
-
-def _hashable(level: Any) -> Any:
-    return tuple(level) if isinstance(level, list) else level
 
 
 def _factor(factor: Factor) -> str:
