@@ -1,4 +1,4 @@
-"""Studies whose truth is known: outcomes are a formula of cell and seed, and curves rise to them. Nothing is trained."""
+"""Studies of known truth: outcomes are a formula of cell and seed, and curves rise to them. Nothing is trained."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 LEVEL = 0.95
 POOLED = "all environments"
-ENOUGH_TO_RESAMPLE = 5
-"""Units from which a studentized bootstrap is finite and covers as it should; fewer get Student's t."""
+ENOUGH_TO_RESAMPLE = 10
+"""Runs of a cell from which a bootstrap has resamples enough; fewer get Student's t, which covers about as often."""
 
 
 @dataclass(frozen=True)
@@ -143,8 +143,8 @@ def effects_of(runs: Runs, design: Design) -> Effects:
         StatisticsError: too few runs.
     """
     few = design.name in ("leave_one_out", "add_one_in")
-    block = runs.blocks
-    if len(np.unique(block)) == len(block):
+    block: np.ndarray | None = runs.blocks
+    if len(np.unique(runs.blocks)) == len(runs.blocks):
         # No two runs share a seed: blocks would take up every degree of freedom.
         block = runs.environments if len(runs.environment_names) > 1 else None
     for errors, simultaneous in (("separate", "holm"), ("pooled", "max_t"))[0 if few else 1 :]:
@@ -195,7 +195,7 @@ def attribution_of(runs: Runs, design: Design) -> tuple[Attribution, int]:
     fits = paired.sum() >= len(paired) / 2 and _least_seeds(shared) >= 2
     chosen = shared if fits else used
     several = len(runs.environment_names) > 1
-    options = {
+    options: dict[str, Any] = {
         "seed_of_run": chosen.seeds if fits else None,
         "environment_of_run": chosen.environments if several else None,
         "level": LEVEL,
@@ -251,7 +251,7 @@ def _cells(runs: Runs) -> Iterator[CellMean]:
 
 
 def mean_interval(values: np.ndarray) -> Interval | None:
-    """Of the mean of runs of one cell: studentized bootstrap from 5 runs on, Student's t below, `None` for one run."""
+    """Of the mean of runs of one cell: studentized bootstrap from 10 runs on, Student's t below, `None` for one run."""
     if len(values) < 2:
         return None
     if len(values) < ENOUGH_TO_RESAMPLE:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import polars as pl
 
-from minutiae.reports.study.analysis import OutcomeAnalysis, Scope
+from minutiae.reports.study.analysis import OutcomeAnalysis
 from minutiae.reports.study.counted import Factor
 from minutiae.reports.study.sweeps import Sweep
 from minutiae.reports.study.tables import Table
@@ -29,14 +30,15 @@ def effects_table(found: OutcomeAnalysis, name: str) -> Table | None:
         assert scope.effects is not None
         for effect in scope.effects.effects:
             compared = _compared(effect.name, levels)
+            shown_n = effect.n if len(scopes) > 1 else None
             mixed = ", ".join(effect.confounded_with) or None
             rows.append(
-                (scope.name, effect.name, compared, effect, effect.p_value, effect.adjusted_p_value, effect.n, mixed)
+                (scope.name, effect.name, effect, compared, effect.p_value, effect.adjusted_p_value, shown_n, mixed)
             )
     first = scopes[0].effects
     assert first is not None
-    note = f"{first.level:.0%} intervals that hold together within an environment: {first.method}. n: runs."
-    columns = ("environment", "effect", "levels", "change", "p alone", "p of all together", "n", "would also hold")
+    note = f"{first.level:.0%} intervals, together per environment: {first.method}. n = {first.n:,} runs."
+    columns = ("environment", "effect", "change", "levels", "p alone", "p together", "n", "would also hold")
     title = f"Effects on {outcome_words(found.runs.outcome)}"
     return _tidy(Table(name, title, columns, tuple(rows), note, ("change",)), len(scopes))
 
@@ -108,8 +110,9 @@ def cells_table(found: OutcomeAnalysis, rows: pl.DataFrame, name: str) -> Table:
     methods = dict.fromkeys(cell.mean.method for cell in found.cells if cell.mean is not None)
     note = f"95% intervals, each cell alone: {'; '.join(methods)}. n: runs with an outcome." if methods else "n: runs."
     outcome = outcome_words(found.runs.outcome)
-    columns = ("environment", "cell", outcome, "n", "diverged", "failed", *(factor.name for factor in factors))
-    return _tidy(Table(name, f"Every cell, by {outcome}", columns, tuple(table), note), environments)
+    names = tuple(factor.name for factor in factors)
+    columns = ("environment", "cell", outcome, "n", "diverged", "failed", *names)
+    return _tidy(Table(name, f"Every cell, by {outcome}", columns, tuple(table), note, spare=names), environments)
 
 
 def _lost(rows: pl.DataFrame) -> dict[tuple[str, str], tuple[int, int]]:
@@ -131,7 +134,8 @@ def troubles_table(data: StudyData, name: str) -> Table | None:
     shown = rows.select("status", "environment", "cell", *tuned, "stage", "seed", "iterations", "reason", "run_id")
     columns = tuple(column.replace("_", " ").replace("reason", "cause") for column in shown.columns)
     note = "A diverged run counts with its last valid return; a failed one has no outcome and is left out."
-    return Table(name, "Diverged and failed runs", columns, tuple(shown.rows()), note).without_empty_columns()
+    table = Table(name, "Diverged and failed runs", columns, tuple(shown.rows()), note, spare=("run id",))
+    return table.without_empty_columns()
 
 
 def sweep_table(found: Sequence[Sweep], name: str) -> Table | None:
@@ -161,9 +165,4 @@ def _tidy(table: Table, environments: int) -> Table:
     if environments > 1 or not table.rows:
         return table.without_empty_columns() if table.rows else table
     rows = tuple(row[1:] for row in table.rows)
-    return Table(
-        table.name, table.title, table.columns[1:], rows, table.note, table.signed
-    ).without_empty_columns()  # fmt: skip
-
-
-__all__ = ["Scope"]
+    return replace(table, columns=table.columns[1:], rows=rows).without_empty_columns()

@@ -77,8 +77,8 @@ def _binned(curves: pl.DataFrame, runs: Runs, metric: str) -> pl.DataFrame:
         .join(counted.lazy(), on="run_id")
         .with_columns(last=last.cast(pl.Float64), bins=most.clip(1, POINTS).cast(pl.Int64))
         .filter(pl.col(metric).is_finite())
-        # The last step of a bin belongs to it: iteration i of K ends at i / K of all steps.
-        .with_columns(bin=((pl.col("steps") / pl.col("last") * pl.col("bins")).ceil() - 1).cast(pl.Int64))
+        # The last step of a bin belongs to it: iteration i of K ends at i / K of all steps, give or take a last bit.
+        .with_columns(bin=((pl.col("steps") / pl.col("last") * pl.col("bins") - 1e-6).ceil() - 1).cast(pl.Int64))
         .with_columns(bin=pl.col("bin").clip(0, pl.col("bins") - 1))
         .group_by("environment", "run_id", "bin", "bins", "last")
         .agg(pl.col(metric).mean())

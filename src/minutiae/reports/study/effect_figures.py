@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib import colormaps
 from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
 from minutiae.reports.study import canvas
@@ -16,7 +16,9 @@ from minutiae.reports.study.canvas import BLUE, FAINT, INK, ORANGE, SERIES, SMAL
 from minutiae.reports.study.words import clear, count, interval, number, outcome_words
 from minutiae.statistics import Attribution, Effect, Effects, Interval
 
-ROW = 0.46
+DIVERGING = LinearSegmentedColormap.from_list("", ("#a85200", "#f0bd88", "#f3f4f6", "#a3c8e6", "#1c5c94"))
+"""Orange down, blue up, nearly white between: told apart with any kind of color vision."""
+
 MOST_ROWS = 24
 """Effects in a forest plot; the rest are in the table."""
 
@@ -27,10 +29,10 @@ def attribution_picture(scope: Scope, outcome: str, name: str) -> Picture | None
     if found is None:
         return None
     caption = (
-        f"How the gain from all first to all last levels is shared out ({scope.name}). Read from top to bottom: each bar "
-        "starts where the one before it ended, and is one factor's Shapley value, its mean contribution over all orders "
-        "in which the factors can be changed. The bars sum to the gain exactly. Thin lines are intervals of each "
-        "contribution, drawn around the bar's end."
+        f"How the gain from all first to all last levels is shared out ({scope.name}). Read from top to bottom: each "
+        "bar starts where the one before it ended, and is one factor's Shapley value, its mean contribution over all "
+        "orders in which the factors can be changed. The bars sum to the gain exactly. Thin lines are intervals of "
+        "each contribution, drawn around the bar's end."
     )
     title = f"Waterfall of the gain in {outcome_words(outcome)} by factor, {scope.name}"
     return Picture(name, title, caption, lambda width: _waterfall(width, found, outcome))
@@ -46,18 +48,22 @@ def _waterfall(width: float, found: Attribution, outcome: str) -> Figure:
     texts = [("start", interval(found.start)), *texts, ("end", interval(found.end))]
     rows = len(texts)
     figure, axes = _rows(width, texts, note, outcome_words(outcome))
+    # On narrow pages the texts stand between the bars, where lines would strike them out.
+    joined = width > canvas.NARROW
     _point(axes, 0, found.start, INK)
     here = found.start.estimate
     ends = [found.start.low, found.start.high, found.end.low, found.end.high]
     for row, f in enumerate(order, start=1):
         value = found.shapley[f]
         color = BLUE if value.estimate >= 0 else ORANGE
-        axes.barh(row, value.estimate, left=here, height=0.3, color=color, linewidth=0)
+        axes.barh(row, value.estimate, left=here, height=0.52 if joined else 0.28, color=color, linewidth=0)
         axes.plot([here + value.low, here + value.high], [row, row], color=INK, linewidth=1.6)
-        axes.plot([here, here], [row - 1 + 0.15, row + 0.15], color=FAINT, linewidth=0.8)
+        if joined:
+            axes.plot([here, here], [row - 1, row], color=FAINT, linewidth=0.8, zorder=0)
         ends += [here + value.low, here + value.high]
         here += value.estimate
-    axes.plot([here, here], [rows - 2 + 0.15, rows - 1 + 0.15], color=FAINT, linewidth=0.8)
+    if joined:
+        axes.plot([here, here], [rows - 2, rows - 1], color=FAINT, linewidth=0.8, zorder=0)
     _point(axes, rows - 1, found.end, INK)
     _view(axes, [np.array(ends)])
     return figure
@@ -69,11 +75,19 @@ def forest_picture(scope: Scope, outcome: str, name: str) -> Picture | None:
     if found is None or not found.effects:
         return None
     caption = (
-        f"What each factor does to the {outcome_words(outcome)} ({scope.name}), averaged over the levels of all others. "
-        "A line that does not touch zero is an effect that this study shows: all lines together hold the truth with the "
-        "stated confidence. An interaction (a x b) is by how much the effect of one factor grows when the other is "
-        "changed too. Hollow: not told apart from zero."
+        f"What each factor does to the {outcome_words(outcome)} ({scope.name}), averaged over the levels of all "
+        "others. A line that does not touch zero is an effect that this study shows: all lines together hold the truth "
+        "with the stated confidence. Hollow: not told apart from zero."
     )
+    if any(len(effect.factors) > 1 for effect in found.effects):
+        caption += (
+            " An interaction (a x b) is by how much the effect of one factor grows when the other is changed too."
+        )
+    if any(effect.confounded_with for effect in found.effects):
+        caption += (
+            " A star: the cells cannot tell this effect from interactions, which the table names; it is the factor's "
+            "own only if those are small."
+        )
     title = f"Forest plot of effects on {outcome_words(outcome)}, {scope.name}"
     return Picture(name, title, caption, lambda width: _forest(width, found, outcome))
 
@@ -89,11 +103,9 @@ def _forest(width: float, found: Effects, outcome: str) -> Figure:
         note += f" {count(hidden, 'smaller interaction')} in the table only."
     texts = [(effect.name + (" *" if effect.confounded_with else ""), interval(effect, sign=True)) for effect in shown]
     figure, axes = _rows(width, texts, note, f"change of {outcome_words(outcome)}")
-    axes.axvline(0, color=INK, linewidth=0.9)
+    _zero(axes, len(shown), 0.5 if width > canvas.NARROW else 0.2)
     for row, effect in enumerate(shown):
         _point(axes, row, effect, SERIES[0] if len(effect.factors) == 1 else SERIES[5])
-    if 0 < len(mains) < len(shown):
-        axes.axhline(len(mains) - 0.62, color=FAINT, linewidth=0.8, dashes=(2, 2))
     _view(axes, [np.array([0.0]), *(np.array([effect.low, effect.high]) for effect in shown)])
     return figure
 
@@ -120,18 +132,19 @@ def _per_environment(width: float, scopes: Sequence[Scope], outcome: str) -> Fig
     total = sum(scope.effects.n for scope in scopes[1:] if scope.effects is not None)
     first = scopes[0].effects
     assert first is not None
-    note = f"{first.level:.0%} intervals: {first.method}; the same within each environment. n = {count(total, 'run')} in all."
+    note = f"{first.level:.0%} intervals: {first.method}; the same per environment. n = {count(total, 'run')} in all."
     top = canvas.legend_height(labels, width)
-    tall = 0.3 + 0.13 * len(labels)
+    tall = 0.14 * len(labels) + 0.12
     texts = [(name, "") for name in names]
     figure, axes = _rows(width, texts, note, f"change of {outcome_words(outcome)}", tall=tall, top=top)
-    axes.axvline(0, color=INK, linewidth=0.9)
+    apart = 0.14 / tall * (1 if width > canvas.NARROW else tall / (tall + 0.27))
+    _zero(axes, len(names), 0.5 if width > canvas.NARROW else 0.2)
     used = []
     for row, name in enumerate(names):
         for index, label in enumerate(labels):
             effect = tables[label].get(name)
             if effect is not None:
-                at = row - 0.12 + (index * 0.13 / tall)
+                at = row + (index - (len(labels) - 1) / 2) * apart
                 _point(axes, at, effect, SERIES[index % len(SERIES)], size=4)
                 used.append(np.array([effect.low, effect.high]))
     _view(axes, [np.array([0.0]), *used])
@@ -164,9 +177,7 @@ def _heat_map(width: float, found: Effects) -> Figure:
     left = min(0.5 * width, 0.12 + max(len(name) for name in names) * 0.56 * SMALL / 72)
     cell = min(1.05, (width - left - 0.1) / size)
     high = max(0.34, min(0.5, cell))
-    note = (
-        f"{found.level:.0%} intervals: {found.method}. n = {count(found.n, 'run')}. Columns in the order of the rows."
-    )
+    note = f"{found.level:.0%} intervals: {found.method}. n = {count(found.n, 'run')}. Columns as rows."
     figure, _, below = canvas.sheet(width, size * high + 0.3, note)
     axes = canvas.place(figure, left, below + 0.25, cell * size, high * size)
     largest = max(abs(effect.estimate) for effect in found.effects) or 1.0
@@ -183,15 +194,14 @@ def _heat_map(width: float, found: Effects) -> Figure:
 
 
 def _all_names(found: Effects) -> list[str]:
-    return [entry.name for entry in (*found.effects, *found.aliased)]
+    return [*(effect.name for effect in found.effects), *(entry.name for entry in found.aliased)]
 
 
 def _square(axes: Axes, row: int, column: int, effect: Effect | None, largest: float, cell: float) -> None:
     if effect is None:
         axes.text(column, row, "–", ha="center", va="center", fontsize=SMALL)
         return
-    # Blue up, orange down, white between: told apart with any kind of color vision.
-    color = colormaps["PuOr"](0.5 + 0.45 * effect.estimate / largest)
+    color = DIVERGING(0.5 + 0.5 * effect.estimate / largest)
     axes.add_patch(_rectangle(column, row, color, outlined=row == column))
     dark = float(np.dot(color[:3], (0.299, 0.587, 0.114))) < 0.5
     text = number(effect.estimate, largest, sign=True) + ("*" if clear(effect) else "")
@@ -210,34 +220,52 @@ def _rectangle(column: int, row: int, color: Any, outlined: bool) -> Any:
 
 
 def _rows(
-    width: float, texts: Sequence[tuple[str, str]], note: str, across: str, tall: float = ROW, top: float = 0.0
+    width: float, texts: Sequence[tuple[str, str]], note: str, across: str, tall: float = 0.0, top: float = 0.0
 ) -> tuple[Figure, Axes]:
-    """Axes for one item a row, its name and number above its mark, so that names of any length fit any width.
+    """Axes for one item a row, row i at y = i: name on its left and number on its right, or above it on narrow pages.
 
-    Row i is at y = i; where some name and number do not fit one line, all rows get two.
+    Args:
+        width: inches.
+        texts: name and number of each row.
+        note: below all.
+        across: what the axis shows.
+        tall: inches of a mark; that of one interval by default.
+        top: room above.
     """
-    letters = (width - 0.2) * 72 / (0.58 * TEXT)
-    both = any(len(name) + len(value) + 3 > letters for name, value in texts)
-    line = 0.17
-    tall += line if both else 0
-    rows = len(texts)
-    figure, total, below = canvas.sheet(width, rows * tall + 0.62, note, top)
-    axes = canvas.place(figure, 0.1, below + 0.48, width - 0.2, rows * tall + 0.1)
-    mark = 0.13 / tall
-    axes.set_ylim(rows - 1 + mark + 0.05 / tall, -1 + mark - 0.05 / tall)
+    letter = 0.56 * TEXT / 72
+    names, values = (max((len(text) for text in column), default=0) * letter for column in zip(*texts, strict=True))
+    rows, wide = len(texts), width > canvas.NARROW
+    left, right = (min(names, 0.36 * width) + 0.12, values + 0.12) if wide else (0.1, 0.1)
+    labels = [canvas.wrapped(name, left - 0.08, TEXT) if wide else name for name, _ in texts]
+    # A name and a number that do not fit one line stand on two, in all rows alike.
+    lines = max(text.count("\n") for text in labels) + 1 if wide else 2 if names + values + 0.2 > width else 1
+    step = max(tall, 0.17 * lines + 0.1) if wide else max(tall, 0.13) + 0.17 * lines + 0.1
+    figure, _, below = canvas.sheet(width, rows * step + 0.62, note, top)
+    axes = canvas.place(figure, left, below + 0.48, width - left - right, rows * step + 0.05)
+    # Where in its row, from -1 to 0, the mark stands: in the middle, or below the text.
+    below_mark = 0.5 if wide else (0.07 + max(tall, 0.13) / 2) / step
+    axes.set_ylim(rows - 1 + below_mark, -1 + below_mark - 0.05 / step)
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
     axes.set_xlabel(across)
-    canvas.number_axis(axes.xaxis, 5 if width < 5 else 8)
+    canvas.number_axis(axes.xaxis, 5)
     axes.grid(axis="x", color=FAINT, alpha=0.3, linewidth=0.5)
     axes.set_axisbelow(True)
     transform = axes.get_yaxis_transform()
-    first = -1 + mark + 0.12 / tall
-    for row, (name, value) in enumerate(texts):
-        axes.text(0, row + first, name, transform=transform, fontsize=TEXT, va="center", ha="left")
-        lower = row + first + (line / tall if both else 0)
-        axes.text(1, lower, value, transform=transform, fontsize=TEXT, va="center", ha="right")
+    inside = axes.get_window_extent().width / figure.dpi
+    for row, ((_, value), label) in enumerate(zip(texts, labels, strict=True)):
+        first = row if wide else row - 1 + below_mark + 0.12 / step
+        second = row if wide else first + (0.17 * (lines - 1)) / step
+        style: dict[str, Any] = {"transform": transform, "fontsize": TEXT, "va": "center", "linespacing": 1.1}
+        axes.text(-(left - 0.04) / inside if wide else 0, first, label, ha="left", **style)
+        axes.text(1 + (right - 0.04) / inside if wide else 1, second, value, ha="right", **style)
     return figure, axes
+
+
+def _zero(axes: Axes, rows: int, reach: float = 0.28) -> None:
+    """The line of no effect, beside the marks only: it strikes out no text."""
+    for row in range(rows):
+        axes.plot([0, 0], [row - reach, row + reach], color=INK, linewidth=1)
 
 
 def _point(axes: Axes, row: float, found: Interval, color: str, size: float = 6) -> None:

@@ -12,9 +12,9 @@ from minutiae.reports.study.tables import Table
 
 STYLE = """
 :root{color-scheme:light dark;--ground:#fff;--ink:#1d2026;--soft:#545b66;--faint:#a3a9b3;--line:#e1e4e8;--wash:#f4f6f8;
---accent:#1f6fb2}
+--shade:#0003;--accent:#1f6fb2}
 @media(prefers-color-scheme:dark){:root{--ground:#15181d;--ink:#e4e7ec;--soft:#a9b0bb;--faint:#6a717c;--line:#2c3139;
---wash:#1d2128;--accent:#6db3ec}}
+--wash:#1d2128;--shade:#000a;--accent:#6db3ec}}
 *{box-sizing:border-box}
 html{-webkit-text-size-adjust:100%}
 body{margin:0;background:var(--ground);color:var(--ink);font:16px/1.55 system-ui,-apple-system,"Segoe UI",Roboto,
@@ -26,7 +26,8 @@ h3{font-size:1rem;margin:1.75rem 0 .25rem}
 p{margin:.5rem 0}
 a{color:var(--accent)}
 .kind{color:var(--soft);font-size:.85rem;margin:0}
-.answer{background:var(--wash);border-left:4px solid var(--accent);border-radius:4px;padding:.75rem 1rem;margin:1.25rem 0}
+.answer{background:var(--wash);border-left:4px solid var(--accent);border-radius:4px;
+padding:.75rem 1rem;margin:1.25rem 0}
 .answer p:first-child{font-weight:600}
 nav{font-size:.9rem;line-height:1.9}
 nav a{margin-right:1rem;white-space:nowrap}
@@ -34,7 +35,10 @@ figure{margin:1.25rem 0 2rem}
 figure svg{display:block;height:auto;margin:0 auto}
 figcaption{color:var(--soft);font-size:.88rem;line-height:1.5;margin-bottom:.75rem}
 .narrow{display:none}
-.table{overflow-x:auto;margin:1rem 0 .25rem}
+.table{overflow-x:auto;margin:1rem 0 .25rem;background:linear-gradient(to right,var(--ground) 30%,transparent) 0 0,
+linear-gradient(to left,var(--ground) 30%,transparent) 100% 0,linear-gradient(to right,var(--shade),transparent) 0 0,
+linear-gradient(to left,var(--shade),transparent) 100% 0;background-repeat:no-repeat;
+background-size:2.5rem 100%,2.5rem 100%,.8rem 100%,.8rem 100%;background-attachment:local,local,scroll,scroll}
 table{border-collapse:collapse;font-size:.88rem;width:100%;font-variant-numeric:tabular-nums}
 caption{text-align:left;font-weight:600;padding-bottom:.4rem}
 th,td{text-align:left;vertical-align:top;padding:.3rem .8rem .3rem 0;border-bottom:1px solid var(--line)}
@@ -42,7 +46,8 @@ th{font-weight:600;color:var(--soft);white-space:nowrap}
 td{overflow-wrap:break-word;min-width:2.5rem;max-width:22rem}
 .number{text-align:right;white-space:nowrap}
 .note{color:var(--soft);font-size:.82rem;line-height:1.45;margin-top:.25rem}
-.files{white-space:nowrap}
+.files,.name{white-space:nowrap}
+summary{cursor:pointer;font-size:.9rem;color:var(--accent);margin:1rem 0 .25rem}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.25rem 1.25rem;font-size:.9rem}
 dt{color:var(--soft)}
 dd{margin:0;overflow-wrap:anywhere}
@@ -50,7 +55,7 @@ code,pre{font:.85rem/1.45 ui-monospace,Menlo,Consolas,"DejaVu Sans Mono",monospa
 pre{background:var(--wash);padding:.75rem;overflow-x:auto;border-radius:4px}
 @media(max-width:640px){main{padding:1rem .9rem 3rem}h1{font-size:1.35rem}.wide{display:none!important}
 .narrow{display:block!important}dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.5rem}
-th,td{padding-right:.7rem}}
+th,td{padding-right:.7rem}table{font-size:.8rem}td{max-width:11rem}td:first-child{max-width:8.5rem}.name{white-space:normal}}
 @media print{:root{--ground:#fff;--ink:#000;--soft:#333;--faint:#888;--line:#ccc;--wash:#f4f4f4;color-scheme:light}
 body{font-size:10.5pt}main{max-width:none;padding:0}nav,.files{display:none}figure,tr{break-inside:avoid}
 h2,h3,figcaption{break-after:avoid}.table{overflow:visible}.wide{display:block!important}.narrow{display:none!important}
@@ -105,10 +110,10 @@ def preformatted(text: str) -> str:
 def figure(picture: Picture) -> str:
     """A figure drawn twice, for wide and for narrow pages, with its explanation above."""
     return (
-        f"<figure><figcaption>{html.escape(picture.caption)}</figcaption>"
+        f"<figure><figcaption>{html.escape(picture.caption)} "
+        f'<span class=files><a href="figures/{picture.name}.svg">SVG</a>, '
+        f'<a href="figures/{picture.name}.png">PNG</a></span></figcaption>'
         f"<div class=wide>{picture.inline(WIDE)}</div><div class=narrow>{picture.inline(NARROW)}</div></figure>"
-        f'<p class=note><span class=files><a href="figures/{picture.name}.svg">SVG</a>, '
-        f'<a href="figures/{picture.name}.png">PNG</a></span></p>'
     )
 
 

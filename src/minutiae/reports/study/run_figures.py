@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
 from minutiae.reports.study import canvas
 from minutiae.reports.study.canvas import DASHES, FAINT, INK, NARROW, SERIES, Picture
 from minutiae.reports.study.counted import Factor, Runs
-from minutiae.reports.study.words import cell_words, count, outcome_words
+from minutiae.reports.study.words import capitalized, cell_words, count, outcome_words
 from minutiae.statistics import Band, performance_profile
 
 if TYPE_CHECKING:
@@ -41,24 +42,24 @@ def curves_picture(
         singly: panels of their own for a moderate number of cells.
     """
     cells = found.cells
-    note = f"Band: {BAND}. n = {_range([cell.n for cell in cells])} per cell."
+    note = f"Line: mean over seeds. Band: {BAND}. n = {_range([cell.n for cell in cells])} per cell."
     if len(cells) <= FEW_LINES:
         shown = list(cells)
-        caption = f"{what.capitalize()} in each cell over training in {found.environment}; the mean over seeds."
+        caption = f"{capitalized(what)} in each cell over training in {found.environment}; the mean over seeds."
     elif len(cells) <= MOST_PANELS and singly:
         caption = (
-            f"{what.capitalize()} over training in {found.environment}, one panel for each cell, the mean over seeds. "
+            f"{capitalized(what)} over training in {found.environment}, one panel for each cell, the mean over seeds. "
             "The thin lines are all other cells."
         )
-        title = f"{what.capitalize()} over training per cell, {found.environment}"
+        title = f"{capitalized(what)} over training per cell, {found.environment}"
         return Picture(name, title, caption, lambda width: _per_cell(width, found, factors, what, note, logarithmic))
     else:
         shown = _standing_out(cells, values)
         caption = (
-            f"{what.capitalize()} over training in {found.environment}: every cell a thin line, the mean over seeds. "
+            f"{capitalized(what)} over training in {found.environment}: every cell a thin line, the mean over seeds. "
             "In color: the first and the last cell of the design, and those with the highest and the lowest outcome."
         )
-    title = f"{what.capitalize()} over training, {found.environment}"
+    title = f"{capitalized(what)} over training, {found.environment}"
     return Picture(name, title, caption, lambda width: _together(width, found, shown, factors, what, note, logarithmic))
 
 
@@ -73,10 +74,9 @@ def _per_cell(
     width: float, found: EnvironmentCurves, factors: Sequence[Factor], what: str, note: str, logarithmic: bool
 ) -> Figure:
     titles = [cell_words(cell.codes, factors) for cell in found.cells]
-    figure, axes = canvas.panels(width, titles, note, across=STEPS, up=what)
+    figure, axes = canvas.panels(width, titles, note, least=_least(width), across=STEPS, up=what)
     for one, cell in zip(axes, found.cells, strict=True):
-        for other in found.cells:
-            one.plot(found.steps, other.mean, color=FAINT, linewidth=0.5, alpha=0.6)
+        one.add_collection(_thin_lines(found.steps, found.cells))
         _curve(one, found.steps, cell, SERIES[0], "-")
     _limits(axes[0], found.cells, logarithmic)
     return figure
@@ -91,22 +91,27 @@ def _together(
     names = [name if len(name) <= most else f"{name[: most - 1]}…" for name in names]
     top = canvas.legend_height(names, width)
     figure, (axes,) = canvas.panels(width, [""], note, tall=min(3.0, width * 0.6), top=top, across=STEPS, up=what)
-    for cell in found.cells:
-        if cell not in shown:
-            axes.plot(found.steps, cell.mean, color=FAINT, linewidth=0.6, alpha=0.7)
+    picked = {cell.codes for cell in shown}
+    axes.add_collection(_thin_lines(found.steps, [cell for cell in found.cells if cell.codes not in picked]))
     entries = []
     for index, (cell, name) in enumerate(zip(shown, names, strict=True)):
         color, dashes = SERIES[index % len(SERIES)], DASHES[index % len(DASHES)]
-        _curve(axes, found.steps, cell, color, dashes)
+        _curve(axes, found.steps, cell, color, dashes, 0.13)
         entries.append((name, color, dashes))
     _limits(axes, found.cells, logarithmic)
     canvas.legend(figure, entries, width)
     return figure
 
 
-def _curve(axes: Axes, steps: np.ndarray, cell: CellCurve, color: str, dashes: object) -> None:
-    axes.fill_between(steps, cell.low, cell.high, color=color, alpha=0.22, linewidth=0)
-    axes.plot(steps, cell.mean, color=color, linestyle=dashes, linewidth=1.6)  # type: ignore[arg-type]
+def _thin_lines(steps: np.ndarray, cells: Sequence[CellCurve]) -> LineCollection:
+    """The means of cells that only stand behind; every second point is enough for them."""
+    lines = [np.column_stack([steps, cell.mean])[::2] for cell in cells]
+    return LineCollection(lines, colors=FAINT, linewidths=0.6, alpha=0.6)
+
+
+def _curve(axes: Axes, steps: np.ndarray, cell: CellCurve, color: str, dashes: Any, alpha: float = 0.22) -> None:
+    axes.fill_between(steps, cell.low, cell.high, color=color, alpha=alpha, linewidth=0)
+    axes.plot(steps, cell.mean, color=color, linestyle=dashes, linewidth=1.6)
 
 
 def _limits(axes: Axes, cells: Sequence[CellCurve], logarithmic: bool) -> None:
@@ -146,20 +151,34 @@ def survival_picture(runs: Runs, environment: str, name: str) -> Picture | None:
 
 def _survival(width: float, profiles: dict[Factor, list[Band]], outcome: str) -> Figure:
     first = next(iter(profiles.values()))[0]
+    columns = 2 if width <= NARROW else 4
+    room = (width - 0.7) / min(columns, len(profiles)) * 72 / (0.56 * canvas.SMALL)
+    # Each name has a sample of its line before it, as wide as five letters.
+    stacked = any(sum(len(level) + 5 for level in factor.levels) > room for factor in profiles)
+    lines = max(len(factor.levels) for factor in profiles) if stacked else 1
+    titles = [factor.name for factor in profiles]
     sizes = [band.n for bands in profiles.values() for band in bands]
     note = f"{first.level:.0%} band: {first.method}. n = {_range(sizes)} per line."
     figure, axes = canvas.panels(
-        width, [factor.name for factor in profiles], note, least=2.0 if width > NARROW else 1.2,
-        tall=1.5, across=outcome, up="share of runs above",
+        width, titles, note, least=_least(width), tall=1.4, across=outcome, up="share of runs above", under=lines
     )  # fmt: skip
     for one, (factor, bands) in zip(axes, profiles.items(), strict=True):
         for index, (level, band) in enumerate(zip(factor.levels, bands, strict=True)):
             color, dashes = SERIES[(1 - index) if index < 2 else index], DASHES[(1 - index) if index < 2 else index % 4]
-            one.fill_between(band.at, band.low, band.high, color=color, alpha=0.15, linewidth=0, step="post")
+            one.fill_between(band.at, band.low, band.high, color=color, alpha=0.13, linewidth=0, step="post")
             one.plot(band.at, band.estimate, color=color, linestyle=dashes, linewidth=1.6, label=level)
-        one.legend(loc="upper right", handlelength=1.6, borderaxespad=0.1, labelspacing=0.2)
+        # Between the title and the panel: inside, the curves leave no corner free.
+        one.legend(
+            loc="lower left", bbox_to_anchor=(0, 1), handlelength=1.4, handletextpad=0.4, columnspacing=0.8,
+            borderaxespad=0.15, borderpad=0, labelspacing=0.15, ncols=1 if stacked else len(bands),
+        )  # fmt: skip
         one.set_ylim(-0.03, 1.03)
     return figure
+
+
+def _least(width: float) -> float:
+    """Width of a panel: four columns on a page, two on a phone."""
+    return 1.45 if width > NARROW else 1.2
 
 
 def _range(sizes: Sequence[int]) -> str:

@@ -8,7 +8,7 @@ import polars as pl
 
 from minutiae.reports.study.analysis import OutcomeAnalysis, Scope
 from minutiae.reports.study.words import arrow, clear, count, explained, interval, listed, number, outcome_words
-from minutiae.statistics import Attribution, Effect, Interval
+from minutiae.statistics import Attribution, Effect
 
 if TYPE_CHECKING:
     from minutiae.studies.results import StudyData
@@ -66,6 +66,7 @@ def _roman(resolution: int) -> str:
 
 
 def _status(frame: pl.DataFrame) -> str:
+    frame = frame.unique("run_id")
     counts = dict(frame.group_by("status").len().rows())
     total = count(len(frame), "run")
     finished, diverged = counts.get("finished", 0), counts.get("diverged", 0)
@@ -152,18 +153,18 @@ def method_notes(data: StudyData, analyses: tuple[OutcomeAnalysis, ...]) -> list
     scope = found.main
     if scope.effects is not None:
         notes.append(
-            f"Effects: {scope.effects.method}; n = {count(scope.effects.n, 'run')}. An effect is the mean at the changed "
-            "level minus the mean at the first level, averaged equally over the levels of the other factors. The "
-            f"{scope.effects.level:.0%} intervals of one table hold all at once. Runs of one seed and environment are "
-            "compared with each other (blocks)."
+            f"Effects: {scope.effects.method}; n = {count(scope.effects.n, 'run')}. An effect is the mean at the "
+            "changed level minus the mean at the first level, averaged equally over the levels of the other factors. "
+            f"The {scope.effects.level:.0%} intervals of one table hold all at once. Runs of one seed and environment "
+            "are compared with each other (blocks)."
             if "blocked" in scope.effects.method
             else f"Effects: {scope.effects.method}; n = {count(scope.effects.n, 'run')}. The "
             f"{scope.effects.level:.0%} intervals of one table hold all at once."
         )
         if any(effect.confounded_with for effect in scope.effects.effects):
             notes.append(
-                "Interactions that are left out of the model would be added to some effects if they existed: the column "
-                "'would also hold' of the table, and a star in the figure, say which."
+                "Interactions that are left out of the model would be added to some effects if they existed: the "
+                "column 'would also hold' of the table, and a star in the figure, say which."
             )
     if scope.attribution is not None:
         shared = scope.attribution
@@ -188,8 +189,3 @@ def method_notes(data: StudyData, analyses: tuple[OutcomeAnalysis, ...]) -> list
     if data.study.tuning is not None and data.study.tuning.protocol == "engstrom":
         notes.append("The runs that chose the settings are the runs that are reported, so all cells look too good.")
     return notes
-
-
-def as_interval(found: Interval) -> str:
-    """An interval with its method and n, for a note."""
-    return f"{interval(found)} ({found.level:.0%} {found.method}, n = {found.n:,})"

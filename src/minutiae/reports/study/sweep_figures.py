@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from matplotlib import colormaps
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
@@ -45,7 +46,7 @@ def _surface(width: float, sweep: Sweep) -> Figure:
     sizes = [found.n for row in sweep.means for found in row if isinstance(found, Interval)] or [1]
     note = (
         f"Means of n = {min(sizes)}{f' to {max(sizes)}' if max(sizes) > min(sizes) else ''} runs each; their intervals "
-        "are in the table. Columns: " + "; ".join(f"{i + 1}: {text}" for i, text in enumerate(sweep.settings)) + "."
+        f"are in the table. Columns: {_explained(sweep.settings)}."
     )
     if len(rows) < len(sweep.cells):
         note += f" {len(sweep.cells) - len(rows)} cells with lower outcomes are in the table only."
@@ -74,7 +75,7 @@ def _value(found: Interval | float | None) -> float:
     return np.nan if found is None else found.estimate if isinstance(found, Interval) else found
 
 
-def _square(axes, x, y, value, limits, cell, chosen) -> None:  # type: ignore[no-untyped-def]
+def _square(axes: Axes, x: int, y: int, value: float, limits: tuple[float, float], cell: float, chosen: bool) -> None:
     low, top = limits
     share = (value - low) / (top - low) if top > low else 0.5
     color = colormaps["cividis"](share)
@@ -90,6 +91,13 @@ def _square(axes, x, y, value, limits, cell, chosen) -> None:  # type: ignore[no
     axes.text(x, y, text, ha="center", va="center", fontsize=size, color="#ffffff" if dark else "#1d2026")
 
 
+def _explained(settings: Sequence[str]) -> str:
+    """`learning_rate` when that is all there is to say, else every setting with its number."""
+    if ", " not in settings[0] and len(settings) <= 6:
+        return settings[0].split("=", 1)[0] + " " + ", ".join(text.split("=", 1)[1] for text in settings)
+    return "; ".join(f"{place + 1}: {text}" for place, text in enumerate(settings))
+
+
 def _short(settings: Sequence[str], cell: float) -> list[str]:
     """The settings without the detail's name when there is one, as numbers when even that does not fit."""
     texts = [text.split("=", 1)[1] if ", " not in text else text for text in settings]
@@ -103,9 +111,9 @@ def setting_effects_picture(sweep: Sweep, name: str) -> Picture | None:
         return None
     outcome = outcome_words(sweep.runs.outcome)
     caption = (
-        f"What each factor does to the {outcome} in {sweep.environment} at each setting of the grid, on the tuning runs. "
-        "Effects that change along the grid are why the grid is searched within every cell. Hollow: not told apart "
-        "from zero."
+        f"What each factor does to the {outcome} in {sweep.environment} at each setting of the grid, on the tuning "
+        "runs. Effects that change along the grid are why the grid is searched within every cell. Hollow: not told "
+        "apart from zero."
     )
     title = f"Effect of every factor at every setting, {sweep.environment}"
     return Picture(name, title, caption, lambda width: _setting_effects(width, sweep, outcome))
@@ -115,7 +123,7 @@ def _setting_effects(width: float, sweep: Sweep, outcome: str) -> Figure:
     first = next(iter(sweep.effects.values()))
     note = (
         f"{first.level:.0%} intervals: {first.method}, within each panel. n = {count(first.n, 'run')}. "
-        "From left to right: " + "; ".join(sweep.settings) + "."
+        f"From left to right: {_explained(sweep.settings)}."
     )
     titles = [entry for effects in sweep.effects.values() for entry in _lines(effects)]
     figure, axes = canvas.panels(width, titles, note, least=1.3, up=f"change of {outcome}", across="setting")

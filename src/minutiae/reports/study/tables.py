@@ -9,11 +9,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from minutiae.reports.study.words import clear, interval, number
+from minutiae.reports.study.words import clear, interval, number, p_value
 from minutiae.statistics import Interval
 
 MOST_SHOWN = 60
 """Rows of a table on the page; the CSV file has all."""
+
+
+UNFOLDED = 18
+"""Rows up to which a table stands open on the page."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,7 @@ class Table:
         rows: of texts, numbers, `Interval`s and `None`.
         note: interval method and n.
         signed: headings whose numbers are differences and carry their sign.
+        spare: headings that only the files have.
     """
 
     name: str
@@ -35,6 +40,7 @@ class Table:
     rows: tuple[tuple[Any, ...], ...]
     note: str = ""
     signed: tuple[str, ...] = ()
+    spare: tuple[str, ...] = ()
 
     def csv(self) -> str:
         """Full numbers; intervals as estimate, `low` and `high`."""
@@ -62,24 +68,27 @@ class Table:
         return "\n".join([*lines, *(["", self.note] if self.note else [])]) + "\n"
 
     def html(self) -> str:
-        """For the page, in a box that scrolls by itself where the page is narrow."""
+        """For the page, in a box that scrolls by itself where the page is narrow; folded when it is long."""
+        kept = [place for place, name in enumerate(self.columns) if name not in self.spare]
         numeric = self._numeric()
-        shown = self.rows[:MOST_SHOWN]
         head = "".join(
-            f"<th{' class=number' if n else ''}>{html.escape(name)}</th>"
-            for name, n in zip(self.columns, numeric, strict=True)
+            f"<th{' class=number' if numeric[place] else ''}>{html.escape(self.columns[place])}</th>" for place in kept
         )
-        body = "".join(f"<tr>{self._cells(row, numeric)}</tr>\n" for row in shown)
-        left = len(self.rows) - len(shown)
-        more = f" {left:,} more rows are in the CSV file." if left else ""
+        body = "".join(f"<tr>{self._cells(row, numeric, kept)}</tr>\n" for row in self.rows[:MOST_SHOWN])
+        left = len(self.rows) - MOST_SHOWN
+        note = " ".join(
+            [html.escape(self.note), f"{left:,} more rows are in the CSV file." if left > 0 else ""]
+        ).strip()
         files = f'<a href="tables/{self.name}.csv">CSV</a>, <a href="tables/{self.name}.md">Markdown</a>'
-        note = f"{html.escape(self.note)}{more} " if self.note or more else ""
-        return (
-            f"<div class=table tabindex=0 role=region aria-label='{html.escape(self.title, quote=True)}'>"
-            f"<table><caption>{html.escape(self.title)}</caption>"
+        title = html.escape(self.title, quote=True)
+        table = (
+            f'<div class="table" tabindex="0" role="region" aria-label="{title}"><table><caption>{title}</caption>'
             f"<thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table></div>"
-            f"<p class=note>{note}<span class=files>{files}</span></p>"
+            f'<p class="note">{note} <span class="files">{files}</span></p>'
         )
+        if len(self.rows) <= UNFOLDED:
+            return table
+        return f"<details><summary>{title}: {len(self.rows):,} rows</summary>{table}</details>"
 
     def without_empty_columns(self) -> Table:
         """Columns without any value left out."""
@@ -102,17 +111,27 @@ class Table:
             return ""
         if isinstance(value, Interval):
             return interval(value, sign=name in self.signed)
+        if isinstance(value, float) and name.startswith("p "):
+            return p_value(value)
         if isinstance(value, float):
             return number(value, sign=name in self.signed)
         return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
-    def _cells(self, row: Sequence[Any], numeric: Sequence[bool]) -> str:
-        cells = []
-        for text, value, is_number, name in zip(self._texts(row), row, numeric, self.columns, strict=True):
-            strong = isinstance(value, Interval) and name in self.signed and clear(value)
-            inner = f"<b>{html.escape(text)}</b>" if strong else html.escape(text)
-            cells.append(f"<td{' class=number' if is_number else ''}>{inner}</td>")
+    def _cells(self, row: Sequence[Any], numeric: Sequence[bool], kept: Sequence[int]) -> str:
+        texts, cells = self._texts(row), []
+        for place in kept:
+            value = row[place]
+            inner = " ".join(_word(word) for word in texts[place].split(" "))
+            if isinstance(value, Interval) and self.columns[place] in self.signed and clear(value):
+                inner = f"<b>{inner}</b>"
+            cells.append(f"<td{' class=number' if numeric[place] else ''}>{inner}</td>")
         return "".join(cells)
+
+
+def _word(word: str) -> str:
+    """Long names may break after an underscore, on narrow pages only."""
+    escaped = html.escape(word)
+    return f"<span class=name>{escaped.replace('_', '_<wbr>')}</span>" if "_" in word else escaped
 
 
 def _line(cells: Sequence[str]) -> str:

@@ -23,7 +23,7 @@ EXPLAINED = {
     "best_return": "the mean return of the best iteration",
     "area_under_curve": "the return averaged over all of training",
     "evaluation": "the mean return of the trained policy on fresh episodes, actions sampled",
-    "evaluation_deterministic": "the mean return of the trained policy on fresh episodes, its most likely actions taken",
+    "evaluation_deterministic": "the mean return of the trained policy on fresh episodes, most likely actions taken",
 }
 
 
@@ -38,10 +38,10 @@ def explained(name: str) -> str:
 
 
 def decimals(scale: float) -> int:
-    """Decimals that show two to three digits of something as large as `scale`."""
+    """Decimals that show two digits of something as large as `scale`."""
     if not math.isfinite(scale) or scale == 0:
         return 2
-    return min(8, max(0, 2 - math.floor(math.log10(abs(scale)))))
+    return min(8, max(0, 1 - math.floor(math.log10(abs(scale)))))
 
 
 def number(value: float | None, scale: float | None = None, sign: bool = False) -> str:
@@ -50,7 +50,7 @@ def number(value: float | None, scale: float | None = None, sign: bool = False) 
         return "none"
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
-    places = decimals(value if scale is None else scale)
+    places = decimals(value / 10 if scale is None else scale)
     text = f"{value:+,.{places}f}" if sign else f"{value:,.{places}f}"
     if float(text.replace(",", "")) == 0:
         text = text.replace("-", "").replace("+", "±" if sign else "")
@@ -58,17 +58,28 @@ def number(value: float | None, scale: float | None = None, sign: bool = False) 
 
 
 def interval(found: Interval, sign: bool = False) -> str:
-    """`+412 [220, 604]`."""
-    width = found.high - found.low
-    scale = width if math.isfinite(width) and width > 0 else found.estimate
-    return f"{number(found.estimate, scale, sign)} {bounds(found)}"
+    """`+412 [220, 604]`, to two digits of half its width."""
+    return f"{number(found.estimate, _scale(found), sign)} {bounds(found)}"
 
 
 def bounds(found: Interval) -> str:
     """`[220, 604]`."""
-    width = found.high - found.low
-    scale = width if math.isfinite(width) and width > 0 else found.estimate
-    return f"[{number(found.low, scale)}, {number(found.high, scale)}]"
+    return f"[{number(found.low, _scale(found))}, {number(found.high, _scale(found))}]"
+
+
+def _scale(found: Interval) -> float:
+    half = (found.high - found.low) / 2
+    return half if math.isfinite(half) and half > 0 else found.estimate / 10
+
+
+def p_value(value: float) -> str:
+    """Two digits, and no more than the draws behind it can tell."""
+    return "< 0.0001" if value < 0.0001 else f"{value:.2g}" if value < 0.1 else f"{value:.2f}"
+
+
+def capitalized(text: str) -> str:
+    """The first letter large, the others as they are."""
+    return text[:1].upper() + text[1:]
 
 
 def clear(found: Interval) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -96,9 +97,7 @@ def _attribution(found: OutcomeAnalysis) -> Iterator[str | Picture | Table]:
     for scope in found.scopes:
         picture = effect_figures.attribution_picture(scope, outcome, _name("attribution", scope.name, found))
         if picture is not None:
-            if len(found.scopes) > 1:
-                yield heading(scope.name)
-            yield picture
+            yield picture if scope is found.main else replace(picture, caption=f"The same in {scope.name}.")
     yield from _tables(contents.attribution_table(found, "attribution"))
 
 
@@ -113,16 +112,18 @@ def _interactions(found: OutcomeAnalysis) -> Iterator[str | Picture | Table]:
 
 
 def _curves(data: StudyData, found: OutcomeAnalysis) -> Iterator[str | Picture | Table]:
-    for curves in cell_curves(data.curves, found.runs, "return_mean"):
+    for place, curves in enumerate(cell_curves(data.curves, found.runs, "return_mean")):
         values = {cell.codes: cell.value for cell in found.cells if cell.environment == curves.environment}
         name = _name("learning_curves", curves.environment, found)
-        yield run_figures.curves_picture(curves, found.runs.factors, values, name, "mean return")
+        picture = run_figures.curves_picture(curves, found.runs.factors, values, name, "mean return")
+        yield _again(picture, curves.environment, place)
 
 
 def _survival(found: OutcomeAnalysis) -> Iterator[str | Picture | Table]:
-    for environment in found.runs.environment_names:
-        name = _name("survival", environment, found)
-        yield from _pictures(run_figures.survival_picture(found.runs, environment, name))
+    for place, environment in enumerate(found.runs.environment_names):
+        picture = run_figures.survival_picture(found.runs, environment, _name("survival", environment, found))
+        if picture is not None:
+            yield _again(picture, environment, place)
 
 
 def _tuning(data: StudyData) -> Iterator[str | Picture | Table]:
@@ -136,12 +137,13 @@ def _tuning(data: StudyData) -> Iterator[str | Picture | Table]:
 
 def _trust_region(data: StudyData, found: OutcomeAnalysis) -> Iterator[str | Picture | Table]:
     for metric, words in TRUST_REGION.items():
-        for curves in cell_curves(data.curves, found.runs, metric):
+        for place, curves in enumerate(cell_curves(data.curves, found.runs, metric)):
             values = {cell.codes: cell.value for cell in found.cells if cell.environment == curves.environment}
             name = _name(metric, curves.environment, found)
-            yield run_figures.curves_picture(
+            picture = run_figures.curves_picture(
                 curves, found.runs.factors, values, name, words, logarithmic=True, singly=False
             )
+            yield _again(picture, curves.environment, place)
 
 
 def _others(analyses: Sequence[OutcomeAnalysis]) -> Iterator[str | Picture | Table]:
@@ -187,6 +189,11 @@ def _pictures(*pictures: Picture | None) -> Iterator[Picture]:
 
 def _tables(*tables: Table | None) -> Iterator[Table]:
     return (table for table in tables if table is not None)
+
+
+def _again(picture: Picture, environment: str, place: int) -> Picture:
+    """Explained once: figures of further environments say only where."""
+    return replace(picture, caption=f"The same in {environment}.") if place else picture
 
 
 def _name(stem: str, scope: str, found: OutcomeAnalysis) -> str:
