@@ -7,6 +7,8 @@ import dataclasses
 import math
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from minutiae.details import CATALOGUE, Config, check_actions, differences, levels_of
 from minutiae.errors import ConfigError
@@ -83,6 +85,15 @@ DEFAULTS = {
     "minibatches": 32,
 }
 
+TRPO_OF_THREE = {
+    "environment": "H",
+    "algorithm": "trpo",
+    "environments": 1,
+    "rollout_length": 3,
+    "minibatches": 1,
+    "steps": 100,
+}
+
 
 def test_defaults():
     config = Config(environment="Hopper-v5")
@@ -133,9 +144,7 @@ def test_configs_are_frozen_and_copy():
     assert dataclasses.replace(config, epochs=5) == config.replace(epochs=5)
 
 
-@pytest.mark.parametrize(
-    "make", [lambda **given: Config(environment="H", **given), Config(environment="H").replace]
-)
+@pytest.mark.parametrize("make", [lambda **given: Config(environment="H", **given), Config(environment="H").replace])
 def test_unknown_names_meet_the_nearest_spelling(make):
     with pytest.raises(ConfigError) as raised:
         make(value_cliping="max")
@@ -206,8 +215,23 @@ def test_unknown_names_meet_the_nearest_spelling(make):
                 "rollout_length": 64,
                 "fisher_fraction": 0.01,
             },
-            "fisher_fraction = 0.01 of 64 samples is 0.64, less than one; set fisher_fraction to at "
-            "least 0.0156",
+            "fisher_fraction = 0.01 of 64 samples is 0.64, less than one; set fisher_fraction to at least 0.0157",
+        ),
+        (
+            # Not 0.333, which is what was given, nor "1, less than one".
+            {**TRPO_OF_THREE, "fisher_fraction": 0.3333},
+            "fisher_fraction = 0.3333 of 3 samples is 0.999, less than one; set fisher_fraction to at least 0.334",
+        ),
+        (
+            {"environment": "H", "rollout_length": 100_000_007, "steps": 10**12},
+            "16 environments x 100000007 rollout_length = 1600000112 samples, and 1600000112 / 32 minibatches = "
+            "5e+07 is not a whole number; set minibatches to 16 or 100000007, or change rollout_length",
+        ),
+        (
+            {"environment": "H", "environments": 1, "rollout_length": 2**62 + 1, "steps": 2**63 - 1},
+            "1 environments x 4611686018427387905 rollout_length = 4611686018427387905 samples, and "
+            "4611686018427387905 / 32 minibatches = 1.441e+17 is not a whole number; set minibatches to 5 or 5581, "
+            "or change rollout_length",
         ),
     ],
 )
@@ -215,6 +239,38 @@ def test_refusals_do_the_arithmetic(levels, message):
     with pytest.raises(ConfigError) as raised:
         Config(**levels)
     assert str(raised.value) == message
+
+
+@given(st.integers(1, 3000), st.integers(1, 4000))
+def test_the_advised_minibatches_are_the_nearest_that_divide(batch: int, parts: int) -> None:
+    levels = {"environment": "H", "environments": 1, "rollout_length": batch, "advantage_normalization": None}
+    below = max((part for part in range(1, parts) if batch % part == 0), default=None)
+    above = min((part for part in range(parts + 1, batch + 1) if batch % part == 0), default=None)
+    if batch % parts == 0:
+        assert Config(**levels, minibatches=parts).minibatches == parts
+        return
+    advised = " or ".join(str(part) for part in (below, above) if part is not None)
+    with pytest.raises(ConfigError, match=f"; set minibatches to {advised}, or change rollout_length$"):
+        Config(**levels, minibatches=parts)
+
+
+@given(st.integers(1, 10**7))
+def test_the_advised_fraction_of_samples_is_enough(batch: int) -> None:
+    levels = {**TRPO_OF_THREE, "rollout_length": batch, "steps": batch, "advantage_normalization": None}
+    with pytest.raises(ConfigError, match="set fisher_fraction to at least") as refused:
+        Config(**levels, fisher_fraction=0.999 / batch)
+    advised = float(str(refused.value).rpartition(" ")[2])
+    assert Config(**levels, fisher_fraction=advised).fisher_samples >= 1
+    assert advised <= 1.01 / batch
+
+
+@pytest.mark.parametrize(
+    ("batch", "fraction", "samples"),
+    [(100, 0.29, 29), (100, 0.57, 57), (100, 0.299, 29), (3, 1 / 3, 1), (64, 1.0, 64), (10**15, 1.0, 10**15)],
+)
+def test_a_fraction_of_the_samples_is_what_it_says_in_decimals(batch: int, fraction: float, samples: int) -> None:
+    levels = {**TRPO_OF_THREE, "rollout_length": batch, "steps": batch, "fisher_fraction": fraction}
+    assert Config(**levels).fisher_samples == samples
 
 
 def test_smallest_batches_that_can_be_normalized():
@@ -243,7 +299,5 @@ def test_details_of_continuous_actions_are_refused_for_discrete_ones():
         "leave it out (its default is 0.0)"
     )
     check_actions(Config(environment="CartPole-v1"), discrete=True)
-    with pytest.raises(
-        ConfigError, match=r"^action_bound = tanh would have no effect: CartPole-v1 has discrete"
-    ):
+    with pytest.raises(ConfigError, match=r"^action_bound = tanh would have no effect: CartPole-v1 has discrete"):
         check_actions(Config(environment="CartPole-v1", action_bound="tanh"), discrete=True)

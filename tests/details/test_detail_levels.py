@@ -86,6 +86,33 @@ def test_values_take_the_one_form_of_their_level(levels, value, level):
             "d = 64 is not a list of layer sizes; allowed: whole numbers of at least 1, as in 64,64",
         ),
         (sizes(), (64, 0), "d[1] = 0 is out of range; allowed: a whole number at least 1"),
+        # Numbers that no float holds, and numbers that Python itself refuses to write down.
+        (
+            number(above=0),
+            10**400,
+            "d = a number of about 401 digits is beyond 1.798e+308; allowed: a number above 0",
+        ),
+        (
+            integer(at_least=1),
+            10**400,
+            "d = a number of about 401 digits is beyond 9223372036854775807; allowed: a whole number at least 1",
+        ),
+        (
+            integer(),
+            -(2**63),
+            "d = -9223372036854775808 is beyond 9223372036854775807; allowed: a whole number",
+        ),
+        (
+            integer(),
+            1e300,
+            "d = 1e+300 is beyond 9223372036854775807; allowed: a whole number",
+        ),
+        (
+            choice("max", "min"),
+            10**400,
+            "unknown level of d 'a number of about 401 digits'; allowed: max, min",
+        ),
+        (flag(), 10**400, "unknown level of d 'a number of about 401 digits'; allowed: on, off"),
         (text(), " a", "d = ' a' is not a name; allowed: printable text without blanks at its ends"),
         (text(), "a\nb", "d = 'a\\nb' is not a name; allowed: printable text without blanks at its ends"),
     ],
@@ -94,6 +121,12 @@ def test_what_is_no_level_is_refused_with_what_is(levels, value, message):
     with pytest.raises(ConfigError) as raised:
         levels.check("d", value)
     assert str(raised.value) == message
+
+
+def test_numbers_that_python_refuses_to_write_down_are_refused() -> None:
+    for levels in (number(), integer(), choice("max"), flag()):
+        with pytest.raises(ConfigError, match="about 5001 digits"):
+            levels.check("d", 10**5000)
 
 
 @pytest.mark.parametrize(
@@ -128,6 +161,12 @@ def test_text_is_read(levels, written, level):
             "d = '64x64' is not a list of layer sizes; allowed: whole numbers of at least 1, as in 64,64",
         ),
         (sizes(), "64,0", "d[1] = 0 is out of range; allowed: a whole number at least 1"),
+        (
+            integer(at_least=1),
+            "1" * 400,
+            "d = a number of about 400 digits is beyond 9223372036854775807; allowed: a whole number at least 1",
+        ),
+        (integer(at_least=1), "1" * 5000, "d = inf is not a whole number; allowed: a whole number at least 1"),
     ],
 )
 def test_text_that_spells_no_level_is_refused(levels, written, message):

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from minutiae.errors import ConfigError
 
 if TYPE_CHECKING:
     from minutiae.details.config import Config
+
+MOST_TRIALS = 1_000_000
+"""Numbers tried as divisors of a batch: all that are needed up to 10^12 samples. Beyond, some may be missed."""
 
 
 def check_numbers(config: Config) -> None:
@@ -39,13 +43,19 @@ def _minibatches_divide(config: Config) -> None:
     batch, parts = config.samples_per_iteration, config.minibatches
     if batch % parts == 0:
         return
-    divisors = [part for part in range(1, batch + 1) if batch % part == 0]
+    divisors = _divisors(batch)
     fitting = [max(part for part in divisors if part < parts)]
     fitting += [part for part in divisors if part > parts][:1]
     raise ConfigError(
         f"{_batch(config)}, and {batch} / {parts} minibatches = {batch / parts:.4g} is not a whole number; "
         f"set minibatches to {' or '.join(map(str, fitting))}, or change rollout_length"
     )
+
+
+def _divisors(number: int) -> list[int]:
+    """In order; 1 and the number itself always among them. Every divisor up to the root has one beyond it."""
+    small = [part for part in range(1, min(math.isqrt(number), MOST_TRIALS) + 1) if number % part == 0]
+    return sorted({*small, *(number // part for part in small)})
 
 
 def _normalization_has_samples(config: Config) -> None:
@@ -65,10 +75,14 @@ def _normalization_has_samples(config: Config) -> None:
 
 def _fisher_has_samples(config: Config) -> None:
     batch, fraction = config.samples_per_iteration, config.fisher_fraction
-    if config.algorithm == "trpo" and fraction * batch < 1:
+    if config.algorithm == "trpo" and config.fisher_samples < 1:
+        # Rounded up: a third, rounded to 0.333, would be too little of three samples again.
+        digits = 3 + math.floor(math.log10(batch))
+        enough = math.ceil(10**digits / batch) / 10**digits
+        product = min(fraction * batch, 0.999)  # which 0.99999 must not be rounded to 1
         raise ConfigError(
-            f"fisher_fraction = {fraction:g} of {batch} samples is {fraction * batch:.3g}, less than one; "
-            f"set fisher_fraction to at least {1 / batch:.3g}"
+            f"fisher_fraction = {fraction!r} of {batch} samples is {product:.3g}, less than one; "
+            f"set fisher_fraction to at least {enough:.3g}"
         )
 
 

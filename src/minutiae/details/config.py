@@ -102,6 +102,12 @@ class Config(
         """Samples in one gradient step."""
         return self.samples_per_iteration // self.minibatches
 
+    @property
+    def fisher_samples(self) -> int:
+        """Samples in `fisher_fraction` of a rollout, rounded down."""
+        # 0.29 * 100 is 28.999999999999996 in binary; the user means 29.
+        return min(self.samples_per_iteration, int(self.samples_per_iteration * self.fisher_fraction * (1 + 1e-12)))
+
     def applies(self, detail: str) -> bool:
         """Whether `detail` has any effect in this config.
 

@@ -8,11 +8,18 @@ from __future__ import annotations
 
 import math
 import numbers
+import sys
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
 from minutiae.errors import ConfigError, unknown
+
+MOST_DIGITS = 40
+"""Of a value that is quoted in a message."""
+
+LARGEST = 2**63 - 1
+"""The largest whole number: what tables and counters of 64 bits hold."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +53,7 @@ class Levels(ABC):
         return f"{self.off_word} or {self._describe()}" if self.off else self._describe()
 
     def _refuse(self, name: str, value: Any, why: str) -> ConfigError:
-        return ConfigError(f"{name} = {value!r} {why}; allowed: {self.describe()}")
+        return ConfigError(f"{name} = {_quoted(value)} {why}; allowed: {self.describe()}")
 
     @abstractmethod
     def _check(self, name: str, value: Any) -> Any: ...
@@ -59,6 +66,13 @@ class Levels(ABC):
 
     @abstractmethod
     def _describe(self) -> str: ...
+
+
+def _quoted(value: Any) -> str:
+    """`value` as Python spells it; a long whole number by its size, since Python refuses to spell the longest."""
+    if isinstance(value, int) and abs(value) >= 10**MOST_DIGITS:
+        return f"a number of about {math.floor(value.bit_length() * math.log10(2)) + 1} digits"
+    return repr(value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +91,7 @@ class Choice(Levels):
     def _check(self, name: str, value: Any) -> str:
         if isinstance(value, str) and value in self.names:
             return str(value)
-        given = value if isinstance(value, str) else repr(value)
+        given = value if isinstance(value, str) else _quoted(value)
         raise ConfigError(unknown(f"level of {name}", given, [self.format(level) for level in self.order]))
 
     def _describe(self) -> str:
@@ -95,7 +109,7 @@ class Flag(Levels):
             return True
         if value is False or value is None or (isinstance(value, str) and value in ("off", "false")):
             return None
-        given = value if isinstance(value, str) else repr(value)
+        given = value if isinstance(value, str) else _quoted(value)
         raise ConfigError(unknown(f"level of {name}", given, ["on", "off"]))
 
     def _check(self, name: str, value: Any) -> bool | None:
@@ -131,7 +145,10 @@ class Number(Levels):
         return number
 
     def _convert(self, name: str, value: Any) -> Any:
-        return float(value)
+        try:
+            return float(value)
+        except OverflowError:  # whole numbers and fractions know no bound
+            raise self._refuse(name, value, f"is beyond {sys.float_info.max:.4g}") from None
 
     def _inside(self, number: float) -> bool:
         return (
@@ -172,10 +189,12 @@ class Integer(Number):
     """A whole number between bounds; a float without a fraction (`1e6`) counts as one."""
 
     def _convert(self, name: str, value: Any) -> int:
-        if isinstance(value, numbers.Integral):
-            return int(value)
-        if not math.isfinite(value) or not float(value).is_integer():
-            raise self._refuse(name, value, "is not a whole number")
+        if not isinstance(value, numbers.Integral):
+            real = super()._convert(name, value)
+            if not real.is_integer():
+                raise self._refuse(name, value, "is not a whole number")
+        if abs(int(value)) > LARGEST:
+            raise self._refuse(name, value, f"is beyond {LARGEST}")
         return int(value)
 
     def _read(self, text: str) -> Any:

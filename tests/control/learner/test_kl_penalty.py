@@ -28,6 +28,14 @@ def test_the_adaptive_coefficient(kl: float, beta: float) -> None:
     assert adapted_kl_coefficient(jnp.float32(4), kl, numbers(**ADAPTIVE)) == beta
 
 
+def test_a_coefficient_that_was_halved_for_long_can_still_be_doubled() -> None:
+    beta = jnp.float32(1)
+    for _ in range(200):
+        beta = adapted_kl_coefficient(beta, 0.0, numbers(**ADAPTIVE))
+    assert float(beta) == np.finfo(np.float32).tiny > 0
+    assert adapted_kl_coefficient(beta, 1.0, numbers(**ADAPTIVE)) == 2 * beta
+
+
 @pytest.mark.parametrize("details", [{}, {"kl_penalty": "fixed"}])
 @pytest.mark.parametrize("kl", [0.0, 0.03, 10.0])
 def test_a_coefficient_that_is_not_adaptive_stays(details: dict[str, Any], kl: float) -> None:

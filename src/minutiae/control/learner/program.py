@@ -31,6 +31,9 @@ Metrics = dict[str, Any]
 KL_FIXED = CATALOGUE["kl_penalty"].encode("fixed")
 KL_ADAPTIVE = CATALOGUE["kl_penalty"].encode("adaptive")
 
+LEAST_KL_COEFFICIENT = float(np.finfo(np.float32).tiny)
+"""Where halving stops: half of it is 0 to a processor without subnormal numbers, and 0 can never be doubled again."""
+
 
 def initial_state(structure: Structure, parameters: Any, numbers: Numbers) -> LearnerState:
     """The state of one agent before its first update, as NumPy arrays; `parameters` is `{"policy", "value"}`."""
@@ -50,6 +53,7 @@ def adapted_kl_coefficient(coefficient: Any, kl: Any, numbers: Numbers) -> Any:
     moved = jnp.where(
         kl < target / 1.5, coefficient / 2.0, jnp.where(kl > target * 1.5, coefficient * 2.0, coefficient)
     )
+    moved = jnp.maximum(moved, LEAST_KL_COEFFICIENT)
     return jnp.where(numbers["kl_penalty"] == KL_ADAPTIVE, moved, coefficient)
 
 

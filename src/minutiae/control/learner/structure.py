@@ -44,7 +44,6 @@ class Structure:
 
     @classmethod
     def of(cls, config: Config, policy: Policy) -> Structure:
-        batch = config.environments * config.rollout_length
         return cls(
             policy=policy,
             algorithm=config.algorithm,
@@ -56,7 +55,7 @@ class Structure:
             separate_optimizers=bool(config.separate_optimizers),
             update_order=config.update_order,
             optimizer=config.optimizer,
-            fisher_size=max(1, int(batch * config.fisher_fraction)) if config.algorithm == "trpo" else 0,
+            fisher_size=config.fisher_samples if config.algorithm == "trpo" else 0,
             conjugate_gradient_iterations=config.conjugate_gradient_iterations,
             line_search_backtracks=config.line_search_backtracks,
         )
