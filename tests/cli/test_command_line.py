@@ -81,7 +81,7 @@ def test_module_can_be_run() -> None:
         (
             "trian",
             "unknown command 'trian'; did you mean 'train'? allowed: train, resume, evaluate, watch, plot, "
-            "details, presets; run: minutiae --help",
+            "study, details, presets; run: minutiae --help",
         ),
         (
             "plot runs/a --outptu b.png",

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -101,7 +103,7 @@ def every_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ca
     """Copies of a folder as a `kill -9` would have left it within and after every write and removal."""
     disk: Disk = []
     watched: list[Path] = []
-    replace, unlink = os.replace, os.unlink
+    replace, link, unlink = os.replace, os.link, os.unlink
 
     def copy(name: str) -> Path:
         target = tmp_path / "moments" / f"{len(disk):03d}"
@@ -109,15 +111,18 @@ def every_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ca
         disk.append((name, target / "kept"))
         return target / "kept"
 
-    def watched_replace(source: Path, target: Path) -> None:
-        if watched and Path(target).is_relative_to(watched[0]):
-            name = Path(target).name
-            torn = copy(f"within {name}") / Path(source).relative_to(watched[0])
-            torn.write_bytes(torn.read_bytes()[: torn.stat().st_size // 2])
-            replace(source, target)
-            copy(f"after {name}")
-        else:
-            replace(source, target)
+    def watch_placing(place: Callable[[Path, Path], None]) -> Callable[[Path, Path], None]:
+        def watched_placing(source: Path, target: Path) -> None:
+            if watched and Path(target).is_relative_to(watched[0]):
+                name = Path(target).name
+                torn = copy(f"within {name}") / Path(source).relative_to(watched[0])
+                torn.write_bytes(torn.read_bytes()[: torn.stat().st_size // 2])
+                place(source, target)
+                copy(f"after {name}")
+            else:
+                place(source, target)
+
+        return watched_placing
 
     def watched_unlink(path: Path, **options: object) -> None:
         unlink(path, **options)  # type: ignore[arg-type]
@@ -128,7 +133,8 @@ def every_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ca
         watched.append(folder)
         return disk
 
-    monkeypatch.setattr(os, "replace", watched_replace)
+    monkeypatch.setattr(os, "replace", watch_placing(replace))
+    monkeypatch.setattr(os, "link", watch_placing(link))
     monkeypatch.setattr(os, "unlink", watched_unlink)
     yield watch
     monkeypatch.undo()
@@ -266,6 +272,24 @@ def test_a_config_changed_after_training_began_is_noticed(tmp_path: Path, given:
         f"{file} was changed after training began: {text}; change it back, or train it as a new run with: "
         "minutiae train --config FILE --name NAME"
     )
+
+
+def test_one_trainer_at_a_time(tmp_path: Path) -> None:
+    """A second process would remove the first one's files, and write older ones over a finished run."""
+    told: list[str] = []
+
+    def resume_too(progress: Progress) -> None:
+        if progress.iteration == 3 and not told:
+            code = f"import minutiae; minutiae.resume({str(tmp_path / 'run')!r})"
+            other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+            told.append(other.stderr.strip().splitlines()[-1])
+
+    minutiae.train(small(), seed=3, name="run", out=tmp_path, listener=resume_too)
+    assert told == [
+        f"minutiae.errors.RunError: another process is training {tmp_path / 'run'}; wait until it ends, or stop it and "
+        f"run: minutiae resume {tmp_path / 'run'}"
+    ]
+    assert minutiae.open_run(tmp_path / "run").status == "finished"
 
 
 def test_trpo_on_a_simulator_with_threads_resumes_to_the_bits_of_one_thread(tmp_path: Path) -> None:

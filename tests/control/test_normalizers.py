@@ -108,6 +108,23 @@ def test_statistics_survive_a_large_offset() -> None:
     np.testing.assert_allclose(normalizer.agent(0)["deviation"], samples.std(ddof=1), rtol=1e-6)
 
 
+def test_a_large_offset_is_survived_beside_an_agent_that_counts_at_another_time() -> None:
+    """The first samples of an agent are summed about their own mean, whatever its neighbors have counted before."""
+    generator = np.random.default_rng(0)
+    rollout = 1e8 + generator.standard_normal((1, 50, 4, 3))
+    late = config_of(
+        observation_normalization_update="per_iteration_before_update", observation_normalization_estimator="sample"
+    )
+    together, alone = ObservationNormalizer([config_of(), late], 3), ObservationNormalizer([late], 3)
+    for step in range(50):
+        together.observe(np.concatenate([rollout[:, step]] * 2))
+    together.observe_rollout(np.concatenate([rollout] * 2), np.array([False, True]))
+    alone.observe_rollout(rollout, np.array([True]))
+    expected = rollout[0].reshape(-1, 3).std(axis=0, ddof=1)
+    np.testing.assert_allclose(alone.moments.deviation()[0], expected, rtol=1e-6)
+    np.testing.assert_allclose(together.moments.deviation()[1], expected, rtol=1e-6)
+
+
 @pytest.mark.parametrize("limit", [None, 1.5])
 def test_clipping_with_and_without_normalization(limit: float | None) -> None:
     configs = [config_of(observation_clipping=limit, observation_normalization=level) for level in (True, None)] + [

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from minutiae.errors import RunError
-from minutiae.runs.atomic import read_bytes, remove_unfinished, write_atomic
+from minutiae.runs.atomic import read_bytes, remove_unfinished, write_atomic, write_new
 
 
 def fail_with(code: int):
@@ -45,9 +45,7 @@ def test_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, c
         write_atomic(path, b"x" * 1234)
     monkeypatch.undo()
     text = str(caught.value)
-    assert text.startswith(
-        f"cannot write {path}: the disk, quota or file-size limit is full (1234 bytes needed, "
-    )
+    assert text.startswith(f"cannot write {path}: the disk, quota or file-size limit is full (1234 bytes needed, ")
     assert text.endswith(" free); make room and resume the run, or choose another folder with out=...")
     assert path.read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["file"]
@@ -71,9 +69,7 @@ def test_a_folder_in_the_way(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["file"]
 
 
-def test_an_interrupt_leaves_the_old_file_and_nothing_beside(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupt_leaves_the_old_file_and_nothing_beside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(*arguments: object) -> None:
         raise KeyboardInterrupt
 
@@ -109,9 +105,7 @@ def test_a_file_system_that_cannot_flush_folders(tmp_path: Path, monkeypatch: py
 
 
 def test_leftovers_are_removed_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        Path, "unlink", lambda self, missing_ok=False: None
-    )  # as if killed before the cleaning
+    monkeypatch.setattr(Path, "unlink", lambda self, missing_ok=False: None)  # as if killed before the cleaning
     monkeypatch.setattr(os, "replace", fail_with(errno.EIO))
     with pytest.raises(RunError):
         write_atomic(tmp_path / "file", b"half")
@@ -129,12 +123,31 @@ def test_reading_says_what_is_wrong(tmp_path: Path) -> None:
     with pytest.raises(RunError, match=f"^{path} does not exist; check the path$"):
         read_bytes(path)
     os.mkfifo(path)
-    with pytest.raises(
-        RunError, match=f"^{path} is not a regular file; give the folder that minutiae wrote$"
-    ):
+    with pytest.raises(RunError, match=f"^{path} is not a regular file; give the folder that minutiae wrote$"):
         read_bytes(path)  # opening a pipe would wait forever
     path.unlink()
     path.write_bytes(b"12345")
     assert read_bytes(path, most=5) == b"12345"
     with pytest.raises(RunError, match=r"has 5 bytes, at most 4 make sense; it was not written by minutiae$"):
         read_bytes(path, most=4)
+
+
+def test_of_two_writers_of_a_new_file_one_wins(tmp_path: Path) -> None:
+    target = tmp_path / "folder" / "file"
+    write_new(target, b"first")
+    with pytest.raises(FileExistsError):
+        write_new(target, b"second")
+    assert target.read_bytes() == b"first"
+    assert [path.name for path in target.parent.iterdir()] == ["file"]
+
+
+def test_a_new_file_where_links_do_not_exist(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EPERM, "no links here")
+
+    monkeypatch.setattr(os, "link", refuse)
+    write_new(tmp_path / "file", b"first")
+    with pytest.raises(FileExistsError):
+        write_new(tmp_path / "file", b"second")
+    assert (tmp_path / "file").read_bytes() == b"first"
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]

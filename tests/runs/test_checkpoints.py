@@ -57,16 +57,11 @@ def test_nothing_there(tmp_path: Path) -> None:
     assert saved(folder) == available(folder) == []
     with pytest.raises(RunError) as caught:
         load_checkpoint(folder)
-    assert (
-        str(caught.value)
-        == f"{folder} holds no checkpoint; the run was stopped before its first, so train it again"
-    )
+    assert str(caught.value) == f"{folder} holds no checkpoint; the run was stopped before its first, so train it again"
     save(folder, 3)
     with pytest.raises(RunError, match=f"^{folder} has no checkpoint of iteration 4; there are: 3$"):
         load_checkpoint(folder, 4)
-    with pytest.raises(
-        ValueError, match=r"^iteration is -1; it counts completed iterations and must be at least 0$"
-    ):
+    with pytest.raises(ValueError, match=r"^iteration is -1; it counts completed iterations and must be at least 0$"):
         save(folder, -1)
 
 
@@ -102,9 +97,7 @@ def test_nothing_readable_left(tmp_path: Path) -> None:
 def test_a_file_under_another_number(tmp_path: Path) -> None:
     save(tmp_path, 2).rename(tmp_path / "000009.safetensors")
     assert available(tmp_path) == []
-    with pytest.raises(
-        RunError, match=r"000009.safetensors holds another iteration than its name says; restore it"
-    ):
+    with pytest.raises(RunError, match=r"000009.safetensors holds another iteration than its name says; restore it"):
         load_checkpoint(tmp_path, 9)
 
 
@@ -138,9 +131,7 @@ def test_killed_at_each_step_of_a_save(tmp_path: Path, call: str) -> None:
     assert child.wait(60) == 9
     assert check_complete(tmp_path) == (3 if call == "unlink" else 2)
     save(tmp_path, 4)
-    assert sorted(os.listdir(tmp_path)) == [
-        f"{n:06d}.safetensors" for n in ((3, 4) if call == "unlink" else (2, 4))
-    ]
+    assert sorted(os.listdir(tmp_path)) == [f"{n:06d}.safetensors" for n in ((3, 4) if call == "unlink" else (2, 4))]
 
 
 def test_killed_at_random_moments(tmp_path: Path) -> None:
@@ -182,9 +173,7 @@ def test_a_real_limit_on_file_size(tmp_path: Path) -> None:
     )
     output, errors = child.communicate(timeout=60)
     assert errors == ""
-    assert output.startswith(
-        f"RunError cannot write {tmp_path}/000002.safetensors: the disk, quota or file-size limit"
-    )
+    assert output.startswith(f"RunError cannot write {tmp_path}/000002.safetensors: the disk, quota or file-size limit")
     assert output.endswith(" free); make room and resume the run, or choose another folder with out=...\n")
     assert os.listdir(tmp_path) == ["000001.safetensors"]
     assert check_complete(tmp_path) == 1
@@ -206,8 +195,6 @@ def test_a_real_full_disk(tmp_path: Path) -> None:
         tmp_path,
     )
     output, _ = child.communicate(timeout=60)
-    assert output.startswith(
-        f"RunError cannot write {tmp_path}/000002.safetensors: the disk, quota or file-size limit"
-    )
+    assert output.startswith(f"RunError cannot write {tmp_path}/000002.safetensors: the disk, quota or file-size limit")
     assert os.listdir(tmp_path) == ["000001.safetensors"]
     assert path.read_bytes() == before

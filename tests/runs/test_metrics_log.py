@@ -69,9 +69,7 @@ def test_loading_truncating_and_going_on_changes_nothing(rows: list[dict], cut: 
             resumed.append(row)
         straight.save()
         resumed.save()
-        assert resumed.frame().equals(straight.frame(), null_equal=True) or str(list(resumed)) == str(
-            list(straight)
-        )
+        assert resumed.frame().equals(straight.frame(), null_equal=True) or str(list(resumed)) == str(list(straight))
         assert resumed.columns == straight.columns
         assert str(list(MetricsLog.load(resumed.path))) == str(list(straight))
 
@@ -90,9 +88,7 @@ def test_arrays_of_one_number_are_numbers(tmp_path: Path) -> None:
     log = MetricsLog(tmp_path / "metrics.parquet")
     log.append({"iteration": np.int64(1), "loss": np.array(0.5, np.float32), "stopped": np.bool_(True)})
     assert list(log) == [{"iteration": 1, "loss": 0.5, "stopped": True}]
-    with pytest.raises(
-        TypeError, match=r"^the metric 'loss' is a list; give one number, flag or text per iteration$"
-    ):
+    with pytest.raises(TypeError, match=r"^the metric 'loss' is a list; give one number, flag or text per iteration$"):
         log.append({"iteration": 2, "loss": [1.0]})
     with pytest.raises(TypeError, match="the metric 'loss' is a ndarray"):
         log.append({"iteration": 2, "loss": np.zeros(1)})
@@ -105,10 +101,7 @@ def test_an_iteration_comes_once_and_in_order(tmp_path: Path) -> None:
     for iteration in (3, 2):
         with pytest.raises(ValueError) as caught:
             log.append({"iteration": iteration})
-        assert (
-            str(caught.value)
-            == f"iteration {iteration} does not follow 3; truncate the log before repeating one"
-        )
+        assert str(caught.value) == f"iteration {iteration} does not follow 3; truncate the log before repeating one"
     for iteration in (None, 1.5, True, "4"):
         with pytest.raises(ValueError, match=r"^a row needs a whole 'iteration'; got "):
             log.append({"iteration": iteration})
@@ -120,9 +113,7 @@ def test_an_iteration_comes_once_and_in_order(tmp_path: Path) -> None:
 def test_a_column_keeps_its_kind(tmp_path: Path) -> None:
     log = MetricsLog(tmp_path / "metrics.parquet")
     log.append({"iteration": 1, "loss": 1.0})
-    with pytest.raises(
-        TypeError, match=r"^column 'loss' holds a number and was given text 'nan'; rename one$"
-    ):
+    with pytest.raises(TypeError, match=r"^column 'loss' holds a number and was given text 'nan'; rename one$"):
         log.append({"iteration": 2, "loss": "nan", "fresh": 1})
     assert log.columns == ["iteration", "loss"]  # the refused row left no trace
 
@@ -139,7 +130,7 @@ def test_damaged_tables(tmp_path: Path) -> None:
             MetricsLog.load(log.path)
         text = str(caught.value)
         assert text.startswith(f"{log.path} is truncated or damaged: ")
-        assert text.endswith("; delete it and resume the run from its checkpoint, or restore it from a copy")
+        assert text.endswith("; restore it from a copy, or train the run again under another name")
         assert "\n" not in text
     with pytest.raises(RunError, match="does not exist"):
         MetricsLog.load(tmp_path / "nowhere.parquet")
@@ -170,7 +161,5 @@ def test_importing_runs_is_cheap() -> None:
         "heavy = ('jax', 'polars', 'gymnasium', 'tensorboardX', 'wandb', 'mlflow', 'minutiae.control')\n"
         "print([name for name in heavy if name in sys.modules])"
     )
-    output = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
-    )
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert output.stdout == "[]\n"

@@ -26,11 +26,7 @@ Moments = namedtuple("Moments", ["mean", "variance"])
 
 def same(left: Any, right: Any) -> bool:
     if isinstance(left, dict):
-        return (
-            isinstance(right, dict)
-            and left.keys() == right.keys()
-            and all(same(left[k], right[k]) for k in left)
-        )
+        return isinstance(right, dict) and left.keys() == right.keys() and all(same(left[k], right[k]) for k in left)
     if isinstance(left, list | tuple):
         return type(left) is type(right) and len(left) == len(right) and all(map(same, left, right))
     if left is None:

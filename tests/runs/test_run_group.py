@@ -43,14 +43,10 @@ def test_one_chunk_unless_told(tmp_path: Path) -> None:
 
 def test_places_that_are_taken(tmp_path: Path) -> None:
     RunGroup.create(tmp_path / "a", ["x"])
-    with pytest.raises(
-        RunError, match=f"^{tmp_path}/a already holds a group; use 'minutiae resume {tmp_path}/a' or"
-    ):
+    with pytest.raises(RunError, match=f"^{tmp_path}/a already holds a group; use 'minutiae resume {tmp_path}/a' or"):
         RunGroup.create(tmp_path / "a", ["x"])
     RunDirectory.create(tmp_path / "b", "steps = 3\n", 0)
-    with pytest.raises(
-        RunError, match=r"b holds other files \(config.toml\); choose another name for the group$"
-    ):
+    with pytest.raises(RunError, match=r"b holds other files \(config.toml\); choose another name for the group$"):
         RunGroup.create(tmp_path / "b", ["x"])
 
 
@@ -59,9 +55,7 @@ def test_a_group_is_not_a_run_nor_the_reverse(tmp_path: Path) -> None:
     RunDirectory.create(tmp_path / "a" / "x", "steps = 3\n", 0)
     with pytest.raises(RunError, match=r"^.*a holds a group of runs; open one of them: x$"):
         RunDirectory.open(tmp_path / "a")
-    with pytest.raises(
-        RunError, match=r"x is not a group of runs: it has no group.json; give the folder that holds"
-    ):
+    with pytest.raises(RunError, match=r"x is not a group of runs: it has no group.json; give the folder that holds"):
         RunGroup.open(tmp_path / "a" / "x")
 
 
@@ -112,8 +106,7 @@ def test_lists_that_do_not_fit(tmp_path: Path, members: object, chunks: object, 
     with pytest.raises(RunError) as caught:
         RunGroup.open(tmp_path)
     assert (
-        str(caught.value)
-        == f"{file} is damaged: {problem}; restore it from a copy, or resume the members one by one"
+        str(caught.value) == f"{file} is damaged: {problem}; restore it from a copy, or resume the members one by one"
     )
 
 
@@ -153,8 +146,7 @@ def test_where_a_population_goes_on(tmp_path: Path) -> None:
     with pytest.raises(RunError) as caught:
         common_iteration([first, second])
     assert str(caught.value) == (
-        "the runs have no readable checkpoint in common (first has 10, 15; second has 5); "
-        "resume them one by one"
+        "the runs have no readable checkpoint in common (first has 10, 15; second has 5); resume them one by one"
     )
     (second.checkpoint_path / "000005.safetensors").write_bytes(b"damaged")
     with pytest.raises(RunError, match="nothing readable is left in "):

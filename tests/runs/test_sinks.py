@@ -60,12 +60,8 @@ class TestTensorBoard(SinkContract):
             sink.close()
         names = sorted(os.listdir(run.path / "tensorboard"))
         assert len(names) == 3
-        assert [event.file_version for name in names for event in events(run.path / "tensorboard" / name)][
-            ::2
-        ]
-        starts = [
-            event.step for name in names for event in events(run.path / "tensorboard" / name) if event.step
-        ]
+        assert [event.file_version for name in names for event in events(run.path / "tensorboard" / name)][::2]
+        starts = [event.step for name in names for event in events(run.path / "tensorboard" / name) if event.step]
         assert starts == [101, 101]
 
     def test_the_config_is_shown_once(self, tmp_path: Path) -> None:
@@ -94,17 +90,13 @@ class TestTensorBoard(SinkContract):
         sink.open(run, CONFIG, None)
         sink.close()
         sink._file = open("/dev/full", "wb")  # noqa: SIM115
-        with pytest.raises(
-            RunError, match=r"^cannot write .*tfevents.*: the disk, quota or file-size limit is full"
-        ):
+        with pytest.raises(RunError, match=r"^cannot write .*tfevents.*: the disk, quota or file-size limit is full"):
             sink.log(1, 100, {"loss": 0.5})
 
     def test_a_folder_that_cannot_be_made(self, tmp_path: Path) -> None:
         run = self.make_run(tmp_path)
         (run.path / "tensorboard").touch()
-        with pytest.raises(
-            RunError, match=f"^cannot write {run.path}/tensorboard: {os.strerror(errno.EEXIST)}; "
-        ):
+        with pytest.raises(RunError, match=f"^cannot write {run.path}/tensorboard: {os.strerror(errno.EEXIST)}; "):
             self.make_sink().open(run, CONFIG, None)
 
 
@@ -312,8 +304,7 @@ def test_a_service_that_cannot_be_opened_stops_before_training(run: RunDirectory
     with pytest.raises(MinutiaeError) as caught:
         Sinks([mine, Failing("open")]).open(run, {}, None)
     assert str(caught.value) == (
-        "the sink 'failing' could not be opened: server gone; "
-        "check its service and settings, or train without it"
+        "the sink 'failing' could not be opened: server gone; check its service and settings, or train without it"
     )
     assert mine.told == ["open", "close"]
 
@@ -341,8 +332,7 @@ def test_what_is_no_sink() -> None:
     with pytest.raises(ConfigError) as caught:
         make_sinks(["wandbb"])
     assert str(caught.value) == (
-        "unknown sink 'wandbb'; did you mean 'wandb'? "
-        "allowed: tensorboard, wandb, mlflow; or pass a sink object"
+        "unknown sink 'wandbb'; did you mean 'wandb'? allowed: tensorboard, wandb, mlflow; or pass a sink object"
     )
     for wrong in (3, dict, lambda: 3):
         with pytest.raises(
@@ -367,7 +357,5 @@ def test_remote_ids_are_kept_side_by_side(run: RunDirectory) -> None:
     save_sink_state(run, "mlflow", {"run_id": "b"})
     assert (sink_state(run, "wandb"), sink_state(run, "mlflow")) == ({"id": "a"}, {"run_id": "b"})
     (run.path / "sinks.json").write_text("{")
-    with pytest.raises(
-        RunError, match=r"sinks.json is damaged: .*; delete it; the sinks then start new remote runs$"
-    ):
+    with pytest.raises(RunError, match=r"sinks.json is damaged: .*; delete it; the sinks then start new remote runs$"):
         sink_state(run, "wandb")

@@ -79,9 +79,7 @@ def test_metadata_keeps_what_generators_need(tmp_path: Path) -> None:
     assert back["best"] == -math.inf
     assert back["steps"] == 5
     assert back["path"] == str(tmp_path)
-    with pytest.raises(
-        TypeError, match=r"^set cannot be written as JSON; pass numbers, text, lists or dictionaries$"
-    ):
+    with pytest.raises(TypeError, match=r"^set cannot be written as JSON; pass numbers, text, lists or dictionaries$"):
         write_tensors(tmp_path / "file", "policy", {}, {"a": {1}})
 
 
@@ -98,9 +96,7 @@ def test_dtypes_that_cannot_be_stored(tmp_path: Path) -> None:
 
 
 def test_cut_anywhere(tmp_path: Path) -> None:
-    path = save_policy(
-        tmp_path / "file", {"weight": np.arange(6, dtype=np.float32)}, {"environment": "Hopper-v5"}
-    )
+    path = save_policy(tmp_path / "file", {"weight": np.arange(6, dtype=np.float32)}, {"environment": "Hopper-v5"})
     whole = path.read_bytes()
     for length in range(len(whole)):
         path.write_bytes(whole[:length])
@@ -116,9 +112,7 @@ def test_cut_anywhere(tmp_path: Path) -> None:
 
 
 def test_no_altered_byte_goes_unnoticed(tmp_path: Path) -> None:
-    path = save_policy(
-        tmp_path / "file", {"weight": np.arange(6, dtype=np.float32)}, {"steps": 12, "bound": 0.25}
-    )
+    path = save_policy(tmp_path / "file", {"weight": np.arange(6, dtype=np.float32)}, {"steps": 12, "bound": 0.25})
     whole = path.read_bytes()
     for place in range(len(whole)):
         for mask in (0x01, 0x10, 0x80):
@@ -133,18 +127,14 @@ def test_no_altered_byte_goes_unnoticed(tmp_path: Path) -> None:
 def test_files_of_others(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(safetensors.numpy.save({"a": np.zeros(2)}))
-    with pytest.raises(
-        RunError, match=r"^.*file is a safetensors file that minutiae did not write; do this$"
-    ):
+    with pytest.raises(RunError, match=r"^.*file is a safetensors file that minutiae did not write; do this$"):
         read_tensors(path, "policy", "do this")
     write_tensors(path, "checkpoint", {}, {})
     with pytest.raises(RunError, match=r"^.*file is a checkpoint, not a policy; do this$"):
         read_tensors(path, "policy", "do this")
     entries = {"minutiae": json.dumps({"format": 2, "kind": "policy"})}
     path.write_bytes(safetensors.numpy.save({"a": np.zeros(2)}, metadata=entries))
-    with pytest.raises(
-        RunError, match="has format 2 and this minutiae reads formats up to 1; upgrade with 'pip"
-    ):
+    with pytest.raises(RunError, match="has format 2 and this minutiae reads formats up to 1; upgrade with 'pip"):
         read_tensors(path, "policy", "do this")
     for text in ("[]", "3", "{", "[" * 100_000, '{"format": true}', '{"format": 1, "kind": ["policy"]}'):
         path.write_bytes(safetensors.numpy.save({}, metadata={"minutiae": text}))

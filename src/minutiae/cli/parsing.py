@@ -13,6 +13,7 @@ from cyclopts.exceptions import (
     CoercionError,
     MissingArgumentError,
     RepeatArgumentError,
+    UnknownCommandError,
     UnknownOptionError,
     UnusedCliTokensError,
 )
@@ -84,6 +85,9 @@ def unknown_option(given: str, allowed: Iterable[str]) -> str:
 def _sentence(app: cyclopts.App, error: cyclopts.CycloptsError) -> str:
     if isinstance(error, UnknownOptionError):
         return unknown_option(str(error.token.keyword or error.token.value), option_names(app))
+    if isinstance(error, UnknownCommandError):
+        commands = [name for name in app if not name.startswith("-")]
+        return unknown("command", str((error.unused_tokens or [""])[0]), commands)
     if isinstance(error, UnusedCliTokensError):
         return f"unexpected {' '.join(repr(token) for token in error.unused_tokens or [])}"
     if isinstance(error, MissingArgumentError) and error.argument is not None:

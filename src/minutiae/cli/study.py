@@ -170,5 +170,5 @@ def _pilot_deviation(folder: Path) -> float | None:
     spread = spread.filter(polars.col("n") > 1)
     if not len(spread):
         return None
-    weights = spread["n"] - 1
-    return float((spread["v"] * weights).sum() / weights.sum()) ** 0.5
+    variances, weights = spread["v"].to_numpy(), spread["n"].to_numpy() - 1
+    return float((variances * weights).sum() / weights.sum()) ** 0.5

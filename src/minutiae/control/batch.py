@@ -16,6 +16,9 @@ class Batch(NamedTuple):
     | rewards | `[T, N]` | float32 | scaled and clipped reward |
     | terminated | `[T, N]` | bool | the episode ended in a terminal state |
     | truncated | `[T, N]` | bool | the episode was cut (time limit); never true where `terminated` is |
+
+    Under `observation_normalization_update = per_iteration_before_update` observations are normalized anew after the
+    rollout, by the statistics that it has moved.
     """
 
     observations: Any

@@ -91,14 +91,17 @@ class Moments:
         self.count = count
 
     def _pivot(self, samples: Array, which: Array | None) -> Array:
-        """About what to sum `[P, K]`: the mean held, once there is one; a batch of their own for the first samples.
+        """About what to sum `[P, K]`: the mean held, once there is one; for an agent's first samples their own.
 
         Sums about a point that is far from the samples lose the digits that the spread is made of.
         """
         if self._settled:
             return self.mean
-        self._settled = bool(((self.count > 1) if which is None else (self.count > 1) | ~which).all())
-        return self.mean if self._settled else samples.mean(axis=1)
+        counted = self.count > 1
+        self._settled = bool(counted.all())
+        if self._settled or (which is not None and (counted | ~which).all()):
+            return self.mean
+        return np.where(counted[:, None], self.mean, samples.mean(axis=1))
 
     def _with_past(self, pivot: Array, first: Array, second: Array) -> tuple[Array, Array]:
         """Sums and squared sums about `pivot` of the samples counted before, added to those of new ones."""

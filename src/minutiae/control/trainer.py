@@ -18,6 +18,7 @@ from minutiae.errors import RunError
 from minutiae.runs.checkpoints import flatten, load_checkpoint, unflatten
 from minutiae.runs.directory import RunDirectory
 from minutiae.runs.group import common_iteration
+from minutiae.runs.lock import exclusive
 from minutiae.runs.policy import save_policy
 from minutiae.runs.sinks import Sinks, make_sinks
 from minutiae.runs.tensors import write_tensors
@@ -60,13 +61,18 @@ class Trainer:
         self._failures: list[Exception] = []
 
     def train(self) -> None:
-        """Train to the end of the budget and write every result. Safe to kill at any moment."""
-        if all(run.finished for run in self.runs):
-            return
-        start_jax()
-        # The acting networks are small: threads of the linear algebra would only spin beside the simulators' threads.
-        with threadpool_limits(limits=1, user_api="blas"):
-            self._train()
+        """Train to the end of the budget and write every result. Safe to kill at any moment.
+
+        Raises:
+            RunError: another process trains one of the runs, or what is on disk does not fit together.
+        """
+        with exclusive([run.path for run in self.runs]):
+            if all(run.finished for run in self.runs):
+                return
+            start_jax()
+            # The acting networks are small: threads of the linear algebra would only spin beside the simulators'.
+            with threadpool_limits(limits=1, user_api="blas"):
+                self._train()
 
     def _train(self) -> None:
         for run in self.runs:

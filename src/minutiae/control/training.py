@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from minutiae.control.chunks import plan_chunks
+from minutiae.control.chunks import check_memory, plan_chunks
 from minutiae.control.progress import Listener, ignore
 from minutiae.control.run import Run, open_run, open_runs
 from minutiae.control.workers import Workers, usable_cores
 from minutiae.details import Config, check_actions, preset, to_toml
 from minutiae.errors import ConfigError, RunError
 from minutiae.runs import config_file
-from minutiae.runs.directory import GROUP_FILE, RunDirectory, is_run
+from minutiae.runs.directory import GROUP_FILE, RunDirectory, RunExists, is_run
 from minutiae.runs.group import RunGroup, is_group
 from minutiae.runs.origin import origin
 
@@ -73,8 +73,13 @@ def train(
         config = preset(preset_or_config, environment, flavour, **details)
         label = preset_or_config if flavour is None else f"{preset_or_config}-{flavour}"
     agents = [(config, seed + index) for index in range(seeds)]
-    folder = _free_name(Path(out), f"{label}-{config.environment}") if name is None else name
-    return train_population(agents, name=folder, out=out, workers=workers, sinks=sinks, listener=listener)
+    while True:
+        folder = _free_name(Path(out), f"{label}-{config.environment}") if name is None else name
+        try:
+            return train_population(agents, name=folder, out=out, workers=workers, sinks=sinks, listener=listener)
+        except RunExists:
+            if name is not None:
+                raise  # otherwise another process has just taken the name that was free
 
 
 def train_population(
@@ -236,6 +241,7 @@ def _check(config: Config) -> None:
 
     policy, _ = policy_of(config)
     check_actions(config, isinstance(policy.distribution, Categorical))
+    check_memory(config)
 
 
 def _member_names(seeds: Sequence[int]) -> list[str]:

@@ -55,7 +55,8 @@ class Preprocessing:
         rule=(
             "per_step: with every observation, before it is normalized; per_iteration_before_update and "
             "per_iteration_after_update: with the whole rollout at once, before or after the learner's "
-            "update."
+            "update. Before it, the rollout is normalized anew and ratios start from the policy under the new "
+            "statistics, so the first is 1; the policy that acted had the old ones."
         ),
         source=f"per iteration: {SEED_RL}, {BRAX}, {ANDRYCHOWICZ}",
         finding=("per_step scales the observations of one rollout by different statistics; otherwise unmeasured."),

@@ -8,12 +8,14 @@ import os
 import secrets
 import shutil
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 from minutiae.errors import RunError
 
 _DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _NOT_ALLOWED = {errno.EACCES, errno.EPERM, errno.EROFS}
+_NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK}
 _SUFFIX = ".unfinished"
 
 
@@ -26,7 +28,22 @@ def write_atomic(path: str | os.PathLike[str], data: bytes) -> None:
     Raises:
         RunError: the disk is full, the folder may not be written, or the system refused for another reason.
     """
-    target = Path(path)
+    _write(Path(path), data, _replace)
+
+
+def write_new(path: str | os.PathLike[str], data: bytes) -> None:
+    """As `write_atomic`, for a file that nobody may have made before: of two writers one wins.
+
+    Raises:
+        FileExistsError: somebody has.
+        RunError: as `write_atomic`.
+    """
+    if not _write(Path(path), data, _link):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
+
+
+def _write(target: Path, data: bytes, place: Callable[[Path, Path], bool]) -> bool:
+    """Write `data` beside `target` and `place` it; what `place` answers."""
     # A name of its own for every write: two writers can race for the place but never mix their bytes.
     beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}{_SUFFIX}")
     try:
@@ -38,7 +55,7 @@ def write_atomic(path: str | os.PathLike[str], data: bytes) -> None:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
-            os.replace(beside, target)
+            placed = place(beside, target)
         except BaseException:
             with contextlib.suppress(OSError):
                 beside.unlink(missing_ok=True)
@@ -46,6 +63,38 @@ def write_atomic(path: str | os.PathLike[str], data: bytes) -> None:
         _flush_folder(target.parent)
     except OSError as error:
         raise RunError(write_failure(target, error, size=len(data))) from error
+    return placed
+
+
+def _replace(beside: Path, target: Path) -> bool:
+    os.replace(beside, target)
+    return True
+
+
+def _link(beside: Path, target: Path) -> bool:
+    """Whether `beside` could take a place that was free: a link, unlike a rename, never replaces what is there."""
+    try:
+        os.link(beside, target)
+    except FileExistsError:
+        return False
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        # The place is taken first and filled at once.
+        try:
+            os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+        except FileExistsError:
+            return False
+        os.replace(beside, target)
+        return True
+    finally:
+        beside.unlink(missing_ok=True)
+    return True
+
+
+def is_unfinished(name: str) -> bool:
+    """Whether a file of this name is what a killed writer left."""
+    return name.startswith(".") and name.endswith(_SUFFIX)
 
 
 def _flush_folder(folder: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from minutiae.errors import RunError
-from minutiae.runs.atomic import read_bytes, reason, write_atomic
+from minutiae.runs.atomic import read_bytes, reason, write_new
 from minutiae.runs.documents import FORMAT, MOST_TEXT, check_format
 
 FILE = "config.toml"
@@ -31,6 +31,9 @@ def write_config(folder: Path, contents: ConfigFile) -> None:
     """Write `folder/config.toml`: `format`, `seed`, `[about]`, then `[config]` with the config text below it.
 
     The config text is flat TOML, so that all of it belongs to `[config]` and the file is one TOML document.
+
+    Raises:
+        FileExistsError: the folder has one already, perhaps made at this moment by another process.
     """
     about = "".join(f"{_quote(key)} = {_quote(value)}\n" for key, value in contents.about.items())
     config_text = contents.config_text if contents.config_text.endswith("\n") else contents.config_text + "\n"
@@ -38,7 +41,7 @@ def write_config(folder: Path, contents: ConfigFile) -> None:
     text = head + config_text + _END
     if _parse(folder / FILE, text).get("config") != tomllib.loads(contents.config_text):
         raise ValueError("the config text is not flat TOML; write every detail as one line 'name = level'")
-    write_atomic(folder / FILE, text.encode())
+    write_new(folder / FILE, text.encode())
 
 
 def read_config(folder: Path) -> ConfigFile:

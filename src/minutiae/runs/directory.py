@@ -12,7 +12,7 @@ import numpy as np
 
 from minutiae.errors import RunError, nearest
 from minutiae.runs import config_file, policy
-from minutiae.runs.atomic import reason, remove_unfinished, write_failure
+from minutiae.runs.atomic import is_unfinished, reason, remove_unfinished, write_failure
 from minutiae.runs.checkpoints import Checkpoint, available, load_checkpoint, save_checkpoint, saved
 from minutiae.runs.config_file import ConfigFile, read_config, write_config
 from minutiae.runs.documents import read_json, write_json
@@ -21,6 +21,10 @@ from minutiae.runs.metrics import MetricsLog
 GROUP_FILE = "group.json"
 _RESULT = "result.json"
 _RESULT_REMEDY = "delete it and resume the run to write it again"
+
+
+class RunExists(RunError):
+    """The place of a new run is taken."""
 
 
 @dataclass(frozen=True)
@@ -67,16 +71,19 @@ class RunDirectory:
         path = Path(path)
         try:
             path.mkdir(parents=True, exist_ok=True)
-            remove_unfinished(path)
-            names = set(os.listdir(path))
+            names = {name for name in os.listdir(path) if not is_unfinished(name)}
         except OSError as error:
             raise RunError(write_failure(path, error)) from error
+        taken = f"{path} already holds a run; use 'minutiae resume {path}' or choose another name"
         if config_file.FILE in names:
-            raise RunError(f"{path} already holds a run; use 'minutiae resume {path}' or choose another name")
+            raise RunExists(taken)
         if names:
-            raise RunError(f"{path} holds other files ({_some(names)}); choose another name for the run")
+            raise RunExists(f"{path} holds other files ({_some(names)}); choose another name for the run")
         contents = ConfigFile(config_text, int(seed), dict(about or {}))
-        write_config(path, contents)
+        try:
+            write_config(path, contents)
+        except FileExistsError as error:  # another process has made it since we looked
+            raise RunExists(taken) from error
         return cls(path, contents)
 
     @classmethod

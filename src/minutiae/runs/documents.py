@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from minutiae.errors import RunError
-from minutiae.runs.atomic import read_bytes, reason, write_atomic
+from minutiae.runs.atomic import read_bytes, reason, write_atomic, write_new
 
 FORMAT = 1
 """Version of everything that this package writes; a reader refuses a larger one."""
@@ -20,11 +20,16 @@ MOST_TEXT = 64 * 2**20
 """No document of ours is larger, in bytes; whatever is, is not ours."""
 
 
-def write_json(path: str | os.PathLike[str], document: dict[str, Any]) -> None:
-    """Write `document` atomically. Numbers that JSON lacks (NaN, infinities) become null."""
+def write_json(path: str | os.PathLike[str], document: dict[str, Any], *, new: bool = False) -> None:
+    """Write `document` atomically. Numbers that JSON lacks (NaN, infinities) become null.
+
+    Raises:
+        FileExistsError: it must be `new`, and the file is there.
+        RunError: the file cannot be written.
+    """
     whole = {"format": FORMAT, **document}
     text = json.dumps(_standard(whole), indent=2, ensure_ascii=False, allow_nan=False)
-    write_atomic(path, (text + "\n").encode())
+    (write_new if new else write_atomic)(path, (text + "\n").encode())
 
 
 def read_json(path: str | os.PathLike[str], remedy: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from minutiae.errors import RunError, unknown
 from minutiae.runs.atomic import write_failure
-from minutiae.runs.directory import GROUP_FILE, RunDirectory, is_run
+from minutiae.runs.directory import GROUP_FILE, RunDirectory, RunExists, is_run
 from minutiae.runs.documents import read_json, write_json
 
 _REMEDY = "restore it from a copy, or resume the members one by one"
@@ -58,10 +58,13 @@ class RunGroup:
         except OSError as error:
             raise RunError(write_failure(path, error)) from error
         if GROUP_FILE in names:
-            raise RunError(f"{path} already holds a group; use 'minutiae resume {path}' or choose another name")
+            raise RunExists(_taken(path))
         if any(not name.startswith(".") for name in names):
-            raise RunError(f"{path} holds other files ({', '.join(names[:8])}); choose another name for the group")
-        write_json(path / GROUP_FILE, {"members": list(members), "chunks": chunks})
+            raise RunExists(f"{path} holds other files ({', '.join(names[:8])}); choose another name for the group")
+        try:
+            write_json(path / GROUP_FILE, {"members": list(members), "chunks": chunks}, new=True)
+        except FileExistsError as error:  # another process has made it since we looked
+            raise RunExists(_taken(path)) from error
         return cls(path, members, chunks)
 
     @classmethod
@@ -132,6 +135,10 @@ def common_iteration(runs: Sequence[RunDirectory]) -> int | None:
 def is_group(path: str | os.PathLike[str]) -> bool:
     """Whether `path` is a folder with a `group.json` in it (which may still be damaged)."""
     return (Path(path) / GROUP_FILE).is_file()
+
+
+def _taken(path: Path) -> str:
+    return f"{path} already holds a group; use 'minutiae resume {path}' or choose another name"
 
 
 def _problem(members: object, chunks: object) -> str | None:

@@ -20,7 +20,7 @@ Cell = float | int | bool | str | None
 
 KEY = "iteration"
 _KINDS = ("Int64", "Float64", "Boolean", "String")
-_REMEDY = "delete it and resume the run from its checkpoint, or restore it from a copy"
+_REMEDY = "restore it from a copy, or train the run again under another name"
 
 
 class MetricsLog:
