@@ -13,7 +13,7 @@ import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 WIDE = 7.4
 NARROW = 3.5
@@ -88,14 +88,20 @@ class Picture:
             text = _saved(figure, "svg").decode()
         text = text[text.index("<svg") :]
         text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
-        # Groups are numbered anew in every drawing, and a page may have an id once only.
-        text = re.sub(r'<g id="[A-Za-z]+[0-9a-z]*_\d+">', "<g>", text)
+        text = _own_ids(text, f"{self.name}-{round(width)}-")
         text = text.replace(INK, "currentColor").replace(FAINT, "var(--faint)")
         pixels = round(width * 96)
         head = f'<svg role="img" aria-label="{_attribute(self.title)}" style="width:100%;max-width:{pixels}px" '
         return re.sub(r'<svg (.*?)width="[^"]*"', rf"{head}\1", text, count=1, flags=re.DOTALL).replace(
             f'height="{_points(figure)}pt"', "", 1
         )
+
+
+def _own_ids(text: str, prefix: str) -> str:
+    """Ids that only this drawing has, since a page may have each once; those that nothing refers to go."""
+    used = set(re.findall(r'(?:url\(|href=")#([^")]+)', text))
+    text = re.sub(r' id="([^"]*)"', lambda match: match[0] if match[1] in used else "", text)
+    return re.sub(r'( id="|url\(#|href="#)', rf"\g<1>{prefix}", text)
 
 
 def _points(figure: Figure) -> str:
@@ -126,7 +132,7 @@ def wrapped(text: str, width: float, size: float = SMALL) -> str:
     # The mean letter of DejaVu Sans is 0.56 of its size wide; other fonts are narrower.
     most = max(8, int(width * 72 / (0.56 * size)))
     lines = [""]
-    for word in text.split():
+    for word in text.replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}").split(" "):
         for index, part in enumerate(re.findall(r"[^_]*_+|[^_]+", word) if len(word) > most else [word]):
             blank = " " if lines[-1] and index == 0 else ""
             if lines[-1] and len(lines[-1]) + len(blank) + len(part) > most:
@@ -169,12 +175,14 @@ def tick_text(value: float, _: object = None) -> str:
 
 def number_axis(axis: Any, most: int = 5) -> None:
     """Few ticks with short numbers."""
-    axis.set_major_locator(MaxNLocator(most, steps=[1, 2, 2.5, 5, 10] if most > 2 else [1, 2, 5, 10]))
+    few = most <= 2
+    steps = [1, 2, 5, 10] if few else [1, 2, 2.5, 5, 10]
+    axis.set_major_locator(MaxNLocator(most, steps=steps, min_n_ticks=1 if few else 2))
     axis.set_major_formatter(FuncFormatter(tick_text))
 
 
 def panels(
-    width: float, titles: Sequence[str], note: str, *, least: float = 1.5, tall: float = 1.25, top: float = 0.0,
+    width: float, titles: Sequence[str], note: str, *, least: float = 1.4, tall: float = 1.25, top: float = 0.0,
     across: str = "", up: str = "", under: int = 0,
 ) -> tuple[Figure, list[Axes]]:  # fmt: skip
     """Small panels of one scale: as many columns as fit, axis texts at the rim only.
@@ -189,7 +197,7 @@ def panels(
         across, up: what the axes show.
         under: lines left free between title and panel.
     """
-    left, right, gap = 0.62, 0.12, 0.18
+    left, right, gap = 0.62, 0.12, 0.26
     columns = max(1, min(4, len(titles), int((width - left - right + gap) // (least + gap))))
     rows = -(-len(titles) // columns)
     wide = (width - left - right - gap * (columns - 1)) / columns
@@ -219,6 +227,15 @@ def panels(
         (left + (width - left - right) / 2) / width, (below + 0.02) / total, across, ha="center", fontsize=SMALL
     )
     return figure, axes
+
+
+def logarithmic_axis(axes: Axes, low: float, high: float) -> None:
+    """A vertical axis over several magnitudes, with plain numbers."""
+    axes.set_yscale("log")
+    axes.set_ylim(low, high)
+    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 200 * low else (1.0,)))
+    axes.yaxis.set_major_formatter(FuncFormatter(tick_text))
+    axes.yaxis.set_minor_locator(NullLocator())
 
 
 def _shared(axes: Sequence[Axes]) -> dict[str, Any]:

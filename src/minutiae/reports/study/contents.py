@@ -40,7 +40,7 @@ def effects_table(found: OutcomeAnalysis, name: str) -> Table | None:
     note = f"{first.level:.0%} intervals, together per environment: {first.method}. n = {first.n:,} runs."
     columns = ("environment", "effect", "change", "levels", "p alone", "p together", "n", "would also hold")
     title = f"Effects on {outcome_words(found.runs.outcome)}"
-    return _tidy(Table(name, title, columns, tuple(rows), note, ("change",)), len(scopes))
+    return _tidy(Table(name, title, columns, tuple(rows), note, ("change",), ("would also hold",)), len(scopes))
 
 
 def _compared(name: str, levels: dict[str, Factor]) -> str | None:
@@ -55,17 +55,14 @@ def _compared(name: str, levels: dict[str, Factor]) -> str | None:
 
 
 def aliases_table(found: OutcomeAnalysis, name: str) -> Table | None:
-    """What the cells cannot tell apart."""
-    rows = [
-        (scope.name, entry.name, ", ".join(entry.confused_with) or "what these cells leave out")
-        for scope in found.scopes[:1]
-        if scope.effects is not None
-        for entry in scope.effects.aliased
-    ]
-    if not rows:
+    """What the cells cannot tell apart: effects without a number, and those that would hold left out interactions."""
+    effects = found.main.effects
+    if effects is None:
         return None
-    title = "Effects that these cells cannot tell apart"
-    return _tidy(Table(name, title, ("environment", "effect", "is the same as"), tuple(rows)), 1)
+    rows = [(effect.name, ", ".join(effect.confounded_with)) for effect in effects.effects if effect.confounded_with]
+    rows += [(entry.name, ", ".join(entry.confused_with) or "what was not run") for entry in effects.aliased]
+    title = "What these cells cannot tell apart"
+    return Table(name, title, ("effect", "moves together with"), tuple(rows)) if rows else None
 
 
 def attribution_table(found: OutcomeAnalysis, name: str) -> Table | None:

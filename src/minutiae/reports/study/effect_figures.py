@@ -85,8 +85,8 @@ def forest_picture(scope: Scope, outcome: str, name: str) -> Picture | None:
         )
     if any(effect.confounded_with for effect in found.effects):
         caption += (
-            " A star: the cells cannot tell this effect from interactions, which the table names; it is the factor's "
-            "own only if those are small."
+            " A star: the cells cannot tell this effect from interactions, which a table below names; it is the "
+            "factor's own only if those are small."
         )
     title = f"Forest plot of effects on {outcome_words(outcome)}, {scope.name}"
     return Picture(name, title, caption, lambda width: _forest(width, found, outcome))

@@ -120,8 +120,7 @@ def _limits(axes: Axes, cells: Sequence[CellCurve], logarithmic: bool) -> None:
     if logarithmic:
         positive = np.concatenate([mean[np.isfinite(mean) & (mean > 0)] for mean in means])
         if len(positive) and positive.max() > 3 * positive.min():
-            axes.set_yscale("log")
-            axes.set_ylim(positive.min() / 1.3, positive.max() * 1.3)
+            canvas.logarithmic_axis(axes, positive.min() / 1.3, positive.max() * 1.3)
             return
     limits = canvas.span(means, 0.15)
     if limits is not None:
@@ -178,7 +177,7 @@ def _survival(width: float, profiles: dict[Factor, list[Band]], outcome: str) ->
 
 def _least(width: float) -> float:
     """Width of a panel: four columns on a page, two on a phone."""
-    return 1.45 if width > NARROW else 1.2
+    return 1.4 if width > NARROW else 1.2
 
 
 def _range(sizes: Sequence[int]) -> str:

@@ -94,7 +94,7 @@ def answer(found: OutcomeAnalysis) -> list[str]:
     if scope.effects is not None:
         mains = [effect for effect in scope.effects.effects if len(effect.factors) == 1]
         if mains and scope.attribution is None:
-            sentences.append(_effects(mains, outcome, where, found))
+            sentences += _effects(mains, outcome, where, found)
         sentences += _interactions(scope)
     return sentences or ["No effect can be stated with an interval yet; see the notes on what could not be computed."]
 
@@ -117,7 +117,7 @@ def _attributed(shared: Attribution, outcome: str, where: str, found: OutcomeAna
     return parts
 
 
-def _effects(mains: list[Effect], outcome: str, where: str, found: OutcomeAnalysis) -> str:
+def _effects(mains: list[Effect], outcome: str, where: str, found: OutcomeAnalysis) -> list[str]:
     order = sorted(mains, key=lambda effect: -abs(effect.estimate))
     words = {factor.name: f"{factor.name} ({arrow(factor)})" for factor in found.runs.factors}
 
@@ -128,7 +128,7 @@ def _effects(mains: list[Effect], outcome: str, where: str, found: OutcomeAnalys
     parts = [f"Change of {outcome}{where}: {listed(shown)}." if shown else f"No change of {outcome} is shown{where}."]
     if unsure:
         parts.append(f"Not told apart from no effect: {listed(unsure)}.")
-    return " ".join(parts)
+    return parts
 
 
 def _interactions(scope: Scope) -> list[str]:
@@ -163,8 +163,8 @@ def method_notes(data: StudyData, analyses: tuple[OutcomeAnalysis, ...]) -> list
         )
         if any(effect.confounded_with for effect in scope.effects.effects):
             notes.append(
-                "Interactions that are left out of the model would be added to some effects if they existed: the "
-                "column 'would also hold' of the table, and a star in the figure, say which."
+                "Interactions that are left out of the model would be added to some effects if they existed, to "
+                "those with a star in the figure. A table names the interactions."
             )
     if scope.attribution is not None:
         shared = scope.attribution
@@ -179,7 +179,7 @@ def method_notes(data: StudyData, analyses: tuple[OutcomeAnalysis, ...]) -> list
         notes.append(
             f"With {count(least, 'run')} per cell, an interval that claims 95% holds the truth about as often when "
             "returns are bell-shaped, and less often (0.82 to 0.92 of the time in simulations) when a few runs stand "
-            "far out. More seeds help; smaller letters do not."
+            "far out. More seeds are the remedy."
         )
     if len(found.runs.environment_names) > 1:
         notes.append(

@@ -118,14 +118,14 @@ def cell_words(codes: Sequence[int], factors: Sequence[Factor]) -> str:
 
 def first_words(factors: Sequence[Factor]) -> str:
     """The first level of a lone factor."""
-    return f"{factors[0].name} {factors[0].levels[0]}" if factors else "all runs"
+    return f"{factors[0].name} {factors[0].levels[0]}".strip() if factors else "all runs"
 
 
 def change_words(factor: Factor, code: int) -> str:
     """`annealing` for the only other level than off, else `annealing=cosine`."""
     if len(factor.levels) == 2 and factor.levels[0] == "off":
         return factor.name
-    return f"{factor.name}={factor.levels[code]}"
+    return f"{factor.name}={factor.levels[code]}" if factor.name else factor.levels[code]
 
 
 def arrow(factor: Factor) -> str:
