@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from minutiae.control.environments import describe
 from minutiae.details import Config, structure
+from minutiae.errors import ConfigError
 
 MOST_AGENTS = 32
 """Beyond this a larger population learns no faster per agent (measured in `benchmarks/`)."""
@@ -49,9 +50,29 @@ def predicted_bytes(config: Config) -> int:
     return 4 * (COPIES * observations + 2 * activations)
 
 
+def check_memory(config: Config) -> None:
+    """Refuse a rollout that this machine could not hold even for one agent that has it for itself.
+
+    Raises:
+        ConfigError: with the bytes needed, the bytes there are, and what to lower.
+    """
+    needed, total = predicted_bytes(config), _machine_bytes()
+    if total is not None and needed > total:
+        raise ConfigError(
+            f"{config.environments} environments x {config.rollout_length} rollout_length need about {needed:,} bytes "
+            f"for each agent, more than the {total:,} bytes of memory of this machine; lower environments or "
+            "rollout_length, or the hidden sizes"
+        )
+
+
 def _agents_in_memory(config: Config, workers: int) -> int:
+    total = _machine_bytes()
+    return MOST_AGENTS if total is None else max(1, int(MEMORY_SHARE * total / workers / predicted_bytes(config)))
+
+
+def _machine_bytes() -> int | None:
+    """The memory of this machine, `None` where the system does not tell."""
     try:
-        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):
-        return MOST_AGENTS
-    return max(1, int(MEMORY_SHARE * total / workers / predicted_bytes(config)))
+        return None
