@@ -16,6 +16,47 @@ from minutiae.errors import UnsupportedEnvironment
 
 SMALL = st.integers(1, 4)
 
+
+@pytest.mark.parametrize(
+    "space",
+    [
+        spaces.Box(0, 255, (2,), np.uint8),
+        spaces.Box(-100, 100, (2,), np.int8),
+        spaces.Box(-128, 127, (1,), np.int8),
+        spaces.Box(2**64 - 3, 2**64 - 1, (1,), np.uint64),
+        spaces.Box(-(2**63), -(2**63) + 2, (1,), np.int64),
+        spaces.MultiDiscrete(np.array([200, 100], np.uint8), dtype=np.uint8),
+    ],
+)
+def test_whole_numbers_of_narrow_types_do_not_wrap(space: Any) -> None:
+    codec = action_codec(space, "it")
+    sizes = codec.flat_space.nvec  # type: ignore[union-attr]
+    low, high = codec.batch(np.stack([np.zeros_like(sizes), sizes - 1]))
+    if isinstance(space, spaces.Box):
+        assert (low.tolist(), high.tolist()) == (space.low.tolist(), space.high.tolist())
+    assert space.contains(low) and space.contains(high)
+
+
+def test_observed_numbers_of_narrow_types_do_not_wrap() -> None:
+    space = spaces.MultiDiscrete(np.array([200, 100], np.uint8), dtype=np.uint8)
+    flat = observation_codec(space, "it").flatten(np.array([[199, 99], [0, 0]], np.uint8), 2)
+    assert [np.flatnonzero(row).tolist() for row in flat] == [[199, 299], [0, 200]]
+
+
+def test_spaces_that_hold_nothing_or_too_much_are_refused() -> None:
+    empty = spaces.Box(-1, 1, (0,))
+    with pytest.raises(UnsupportedEnvironment, match=r"^it has observations .*, which hold no number; allowed: Box"):
+        observation_codec(empty, "it")
+    for space in (empty, spaces.Box(0, 3, (2, 0), np.int8), spaces.Dict({"a": empty, "b": spaces.Box(-1, 1, (1,))})):
+        with pytest.raises(UnsupportedEnvironment, match=r"^it has actions .*, which hold no number; allowed: Box"):
+            action_codec(space, "it")
+    with pytest.raises(
+        UnsupportedEnvironment,
+        match=r"with 9223372036854775807 values, more than a categorical policy can hold; allowed: at most 1048576; ",
+    ):
+        action_codec(spaces.Box(0, 2**63 - 2, (1,), np.int64), "it")
+
+
 observed = st.one_of(
     st.tuples(SMALL, st.sampled_from([np.float32, np.float64, np.int32])).map(
         lambda a: spaces.Box(-5, 5, (a[0],), a[1])

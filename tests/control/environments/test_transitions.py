@@ -153,7 +153,8 @@ def test_a_worker_that_fails_says_why_and_the_pool_closes() -> None:
     with pytest.raises(RunError) as caught:
         pool.step(np.zeros(3, int))
     assert str(caught.value).startswith(
-        "the worker of rows 0 to 0 of vector_probes:fails_at_the_third_step failed: ValueError: the wheel came off ("
+        "the worker of rows 0 to 0 of vector_probes:fails_at_the_third_step failed: the environment "
+        "vector_probes:fails_at_the_third_step could not be stepped: ValueError: the wheel came off (at "
     )
     with pytest.raises(RuntimeError, match="closed"):
         pool.reset()

@@ -9,9 +9,11 @@ import gymnasium
 import numpy as np
 
 from minutiae.control.environments.base import BasePool
-from minutiae.control.environments.sources import failure
-from minutiae.control.environments.spaces import action_codec, observation_codec
+from minutiae.control.environments.blame import Blame, close_all, declared
+from minutiae.control.environments.spaces import action_codec, check_observation, observation_codec
 from minutiae.errors import UnsupportedEnvironment
+
+_FLAGS = (False, True)
 
 
 def time_limit_of(environment: gymnasium.Env) -> int | None:
@@ -47,44 +49,50 @@ class GymnasiumPool(BasePool):
                 f"{name} built something of type {type(one).__name__}; allowed: a gymnasium.Env, or a "
                 "gymnasium.vector.VectorEnv from a factory that takes num_envs"
             )
-        observations, actions = (
-            observation_codec(one.observation_space, name),
-            action_codec(one.action_space, name),
-        )
+        if len({id(environment.unwrapped) for environment in self._environments}) < len(seeds):
+            # Each step of one row would move the others, and nobody would notice.
+            raise UnsupportedEnvironment(
+                f"{name} built the same environment for several rows; allowed: a new one at each call; "
+                "create it inside of the factory"
+            )
+        self._space = declared(one, "observation_space", name)
+        observations = observation_codec(self._space, name)
+        actions = action_codec(declared(one, "action_space", name), name)
         super().__init__(len(seeds), observations.flat_space, actions.flat_space, time_limit_of(one))
-        self._space = one.observation_space
+        self._resetting, self._stepping = Blame(name, "reset"), Blame(name, "stepped")
         self._vector = isinstance(self._space, gymnasium.spaces.Box) and len(self._space.shape) == 1
         self._size = observations.flat_space.shape[0]
         self._split = actions.split
 
     def _flatten(self, observation: Any) -> Any:
-        if not self._vector:
-            return np.asarray(gymnasium.spaces.flatten(self._space, observation))
         # Assigned to a row as it is, a scalar or a single number would be repeated over all of it.
-        if np.shape(observation) != self._space.shape:
-            raise ValueError(f"an observation of shape {np.shape(observation)}, in a space of {self._space.shape}")
+        if not self._vector or np.shape(observation) != self._space.shape:
+            check_observation(self._space, observation, self._name)
+            return np.asarray(gymnasium.spaces.flatten(self._space, observation))
         return observation
 
     def _reset(self, rows: np.ndarray) -> np.ndarray:
         first = np.empty((len(rows), self._size))
-        try:
+        with self._resetting:
             for index, row in enumerate(rows.tolist()):
                 observation, _ = self._environments[row].reset(seed=self._seeds[row])
                 self._seeds[row] = None
                 first[index] = self._flatten(observation)
-        except Exception as error:
-            raise UnsupportedEnvironment(failure(f"the environment {self._name}", "reset", error)) from error
         return first
 
     def _step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         observations, rewards = np.empty((self.rows, self._size)), np.empty(self.rows)
         terminated, truncated = np.empty(self.rows, np.bool_), np.empty(self.rows, np.bool_)
-        try:
+        with self._stepping:
             for row, action in enumerate(self._split(actions)):
-                observation, rewards[row], terminated[row], truncated[row], _ = self._environments[row].step(action)
+                observation, rewards[row], ended, cut, _ = self._environments[row].step(action)
+                if ended not in _FLAGS or cut not in _FLAGS:  # NaN and "False" are true where a bool is wanted
+                    raise UnsupportedEnvironment(
+                        f"the environment {self._name} gave terminated = {ended!r} and truncated = {cut!r}; "
+                        "allowed: True, False, 1 or 0; mend its step"
+                    )
+                terminated[row], truncated[row] = ended, cut
                 observations[row] = self._flatten(observation)
-        except Exception as error:
-            raise UnsupportedEnvironment(failure(f"the environment {self._name}", "stepped", error)) from error
         return observations, rewards, terminated, truncated
 
     def render(self) -> np.ndarray:
@@ -92,5 +100,4 @@ class GymnasiumPool(BasePool):
         return np.asarray(self._environments[0].render())
 
     def _close(self) -> None:
-        for environment in self._environments:
-            environment.close()
+        close_all(self._environments, self._name)

@@ -7,11 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import gymnasium
 import numpy as np
 from gymnasium import spaces
+from gymnasium.vector import VectorEnv
 
 from minutiae.control.environments import envpool_pool
-from minutiae.control.environments.pools import builder, takes
+from minutiae.control.environments.blame import close_all, declared
+from minutiae.control.environments.pools import build_vector, builder, takes
 from minutiae.control.environments.sources import resolve
 from minutiae.control.environments.spaces import action_codec, observation_codec
 
@@ -66,17 +69,16 @@ def native_spaces(environment: str) -> NativeSpaces:
         specification = envpool_pool.specification(source.name)
         return NativeSpaces(environment, specification.observation_space, specification.action_space)
     if takes(source.factory, "num_envs"):
-        assert source.factory is not None
-        vector = source.factory(num_envs=1)
-        try:
-            return NativeSpaces(environment, vector.single_observation_space, vector.single_action_space)
-        finally:
-            vector.close()
-    one = builder(source)()
+        return _native(environment, build_vector(source, 1), "single_")
+    return _native(environment, builder(source)(), "")
+
+
+def _native(environment: str, built: gymnasium.Env | VectorEnv, prefix: str) -> NativeSpaces:
     try:
-        return NativeSpaces(environment, one.observation_space, one.action_space)
+        observations = declared(built, f"{prefix}observation_space", environment)
+        return NativeSpaces(environment, observations, declared(built, f"{prefix}action_space", environment))
     finally:
-        one.close()
+        close_all([built], environment)
 
 
 def _first(space: spaces.Space, observation: Any) -> tuple[spaces.Space, Any]:

@@ -11,14 +11,15 @@ import gymnasium
 from gymnasium.vector import VectorEnv
 
 from minutiae.control.environments import envpool_pool
+from minutiae.control.environments.blame import Blame, close_all, declared
 from minutiae.control.environments.envpool_pool import EnvPoolPool
 from minutiae.control.environments.gymnasium_pool import GymnasiumPool, time_limit_of
 from minutiae.control.environments.process_pool import ProcessPool
 from minutiae.control.environments.protocol import EnvironmentFacts, Pool
-from minutiae.control.environments.sources import Source, failure, resolve
+from minutiae.control.environments.sources import Source, resolve
 from minutiae.control.environments.spaces import action_codec, observation_codec
 from minutiae.control.environments.vector_pool import VectorPool, autoreset_mode_of, vector_time_limit_of
-from minutiae.errors import ConfigError, MinutiaeError, UnsupportedEnvironment
+from minutiae.errors import ConfigError, UnsupportedEnvironment
 
 
 def make_pool(
@@ -46,7 +47,7 @@ def make_pool(
     if takes(source.factory, "num_envs"):
         if processes is not None:
             raise ConfigError(f"{environment} builds a vector environment, which has processes of its own or none")
-        return VectorPool(_build_vector(source, len(seeds)), seeds, environment)
+        return VectorPool(build_vector(source, len(seeds)), seeds, environment)
     if processes is not None:
         return ProcessPool(environment, seeds, processes, describe(environment))
     return GymnasiumPool(builder(source), seeds, environment)
@@ -63,23 +64,29 @@ def describe(environment: str) -> EnvironmentFacts:
     if source.backend == "envpool":
         return envpool_pool.facts(environment, source.name)
     if takes(source.factory, "num_envs"):
-        vector = _build_vector(source, 1)
+        vector = build_vector(source, 1)
         try:
             autoreset_mode_of(vector, environment)
             return _facts(
                 source,
                 environment,
-                vector.single_observation_space,
-                vector.single_action_space,
+                declared(vector, "single_observation_space", environment),
+                declared(vector, "single_action_space", environment),
                 vector_time_limit_of(vector),
             )
         finally:
-            vector.close()
+            close_all([vector], environment)
     one = builder(source)()
     try:
-        return _facts(source, environment, one.observation_space, one.action_space, time_limit_of(one))
+        return _facts(
+            source,
+            environment,
+            declared(one, "observation_space", environment),
+            declared(one, "action_space", environment),
+            time_limit_of(one),
+        )
     finally:
-        one.close()
+        close_all([one], environment)
 
 
 def _facts(
@@ -104,19 +111,12 @@ def builder(source: Source, **options: Any) -> Callable[[], gymnasium.Env]:
     """What makes one environment of a source that Gymnasium or a factory serves.
 
     Raises (when called):
-        UnsupportedEnvironment: a library that the environment needs is missing.
+        UnsupportedEnvironment: a library that the environment needs is missing, or it raises, or is none.
     """
     make = source.factory or functools.partial(gymnasium.make, source.name, disable_env_checker=True)
 
     def build() -> gymnasium.Env:
-        try:
-            built = make(**options)
-        except gymnasium.error.DependencyNotInstalled as error:
-            raise UnsupportedEnvironment(f"{source.name} needs a library that is missing: {error}") from error
-        except MinutiaeError:
-            raise
-        except Exception as error:
-            raise UnsupportedEnvironment(failure(f"the environment {source.name}", "built", error)) from error
+        built = _made(make, source.name, options)
         if not isinstance(built, gymnasium.Env):
             raise UnsupportedEnvironment(
                 f"{source.name} built something of type {type(built).__name__}; allowed: a gymnasium.Env, or a "
@@ -125,6 +125,14 @@ def builder(source: Source, **options: Any) -> Callable[[], gymnasium.Env]:
         return built
 
     return build
+
+
+def _made(make: Callable[..., Any], name: str, options: dict[str, Any]) -> Any:
+    with Blame(name, "built"):
+        try:
+            return make(**options)
+        except gymnasium.error.DependencyNotInstalled as error:
+            raise UnsupportedEnvironment(f"{name} needs a library that is missing: {error}") from error
 
 
 def takes(factory: Callable[..., Any] | None, parameter: str) -> bool:
@@ -137,9 +145,14 @@ def takes(factory: Callable[..., Any] | None, parameter: str) -> bool:
         return False
 
 
-def _build_vector(source: Source, rows: int) -> VectorEnv:
+def build_vector(source: Source, rows: int) -> VectorEnv:
+    """The vector environment of a factory that takes `num_envs`.
+
+    Raises:
+        UnsupportedEnvironment: as what `builder` returns.
+    """
     assert source.factory is not None
-    vector = source.factory(num_envs=rows)
+    vector = _made(source.factory, source.name, {"num_envs": rows})
     if not isinstance(vector, VectorEnv):
         raise UnsupportedEnvironment(
             f"{source.name} takes num_envs but built something of type {type(vector).__name__}; "

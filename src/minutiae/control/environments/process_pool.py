@@ -13,7 +13,7 @@ import numpy as np
 
 from minutiae.control.environments.base import BasePool
 from minutiae.control.environments.protocol import ActionSpace, EnvironmentFacts, Pool, Step
-from minutiae.errors import RunError
+from minutiae.errors import MinutiaeError, RunError
 
 _RESET, _STEP, _CLOSE, _DONE, _FAILED = b"r", b"s", b"c", b"d", b"f"
 
@@ -186,9 +186,10 @@ def _serve(
     except (EOFError, KeyboardInterrupt):
         pass  # the pool is gone, and so is the reason to live
     except Exception as error:
-        error = error.__cause__ if isinstance(error.__cause__, Exception) else error  # the user's own
         last = traceback.extract_tb(error.__traceback__)[-1]
         text = f"{type(error).__name__}: {error} ({last.filename}, line {last.lineno})"
+        if isinstance(error, MinutiaeError):  # the user's own, told already with its place
+            text = str(error)
         connection.send_bytes(_FAILED + text.encode())
 
 

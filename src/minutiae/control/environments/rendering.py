@@ -29,6 +29,7 @@ def render_episode(
     act: Callable[[np.ndarray], np.ndarray],
     seed: int = 0,
     max_steps: int | None = None,
+    every: int = 1,
 ) -> tuple[list[np.ndarray], float]:
     """Play one episode and picture it.
 
@@ -37,9 +38,10 @@ def render_episode(
         act: from one raw observation [O] float64 to one action: [A], [K] or a whole number.
         seed: a whole number from 0.
         max_steps: stop after so many steps, from 1; `None` waits for the episode's end.
+        every: steps between two pictures, from 1; the last step is always pictured.
 
     Returns:
-        Frames [H, W, 3] uint8, the first after the reset and one after each step, and the raw return.
+        Frames [H, W, 3] uint8, the first after the reset and one after each `every` steps, and the raw return.
 
     Raises:
         UnsupportedEnvironment: it draws no pictures, or what it needs to draw is missing; the text names it.
@@ -53,7 +55,7 @@ def render_episode(
     with _offscreen():
         pool, first = _open(environment, source, seed)
         try:
-            return _play(pool, first, act, max_steps)
+            return _play(pool, first, act, max_steps, every)
         finally:
             pool.close()
 
@@ -63,14 +65,28 @@ def _play(
     first: np.ndarray,
     act: Callable[[np.ndarray], np.ndarray],
     max_steps: int | None,
+    every: int,
 ) -> tuple[list[np.ndarray], float]:
-    frames, total, observation, finished = [pool.render()], 0.0, first, False
-    while not finished and (max_steps is None or len(frames) <= max_steps):
+    frames, total, observation, taken, finished = [pool.render()], 0.0, first, 0, False
+    while not finished:
         step = pool.step(np.asarray(act(observation))[None])
-        observation, total = step.observations[0], total + float(step.rewards[0])
-        finished = bool(step.terminated[0] or step.truncated[0])
-        frames.append(pool.render())
+        observation, total, taken = step.observations[0], total + float(step.rewards[0]), taken + 1
+        finished = bool(step.terminated[0] or step.truncated[0]) or taken == max_steps
+        if finished or taken % every == 0:
+            frames.append(pool.render())
     return frames, total
+
+
+def steps_per_second(environment: str) -> float | None:
+    """How many steps of `environment` are one second in its own time, where it says so."""
+    name = resolve(environment).name
+    try:
+        entry = gymnasium.spec(name).entry_point
+        creator = gymnasium.envs.registration.load_env_creator(entry) if isinstance(entry, str) else entry
+        rate = float(creator.metadata["render_fps"])  # type: ignore[union-attr]
+    except Exception:  # an id, module or number that is not there, in as many ways as there are environments
+        return None
+    return rate if rate > 0 else None
 
 
 def _open(environment: str, source: Source, seed: int) -> tuple[EnvPoolPool | GymnasiumPool, np.ndarray]:

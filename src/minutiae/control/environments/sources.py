@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import gymnasium
 
 from minutiae.control.environments import envpool_pool
+from minutiae.control.environments.blame import RAISED, failure
 from minutiae.errors import UnsupportedEnvironment, nearest
 
 
@@ -86,7 +86,7 @@ def _imported_source(environment: str, module: str, name: str) -> Source:
             f"unknown environment {environment!r}: there is no module {error.name!r}; allowed: an id, "
             "'envpool:ID', 'gymnasium:ID' or 'package.module:factory' of a module that Python finds"
         ) from None
-    except Exception as error:
+    except RAISED as error:
         raise UnsupportedEnvironment(failure(f"the module {module!r}", "imported", error)) from error
     factory = getattr(imported, name, None)
     if callable(factory):
@@ -100,14 +100,6 @@ def _imported_source(environment: str, module: str, name: str) -> Source:
         f"unknown environment {environment!r}: module {module!r} has no callable {name!r} "
         f"and registers no such id{hint}"
     )
-
-
-def failure(what: str, when: str, error: Exception) -> str:
-    """One sentence for a user's code that raised, with the place: `what` could not be `when`."""
-    frames = traceback.extract_tb(error.__traceback__)
-    place = f" (at {frames[-1].filename}:{frames[-1].lineno})" if frames else ""
-    said = " ".join(str(error).split())
-    return f"{what} could not be {when}: {type(error).__name__}: {said}{place}; mend it there"
 
 
 def _unknown(environment: str, name: str, ids: dict[str, tuple[str, ...]]) -> str:

@@ -19,6 +19,9 @@ OBSERVATIONS_ALLOWED = "Box vectors, Discrete, MultiDiscrete, MultiBinary, and D
 ACTIONS_ALLOWED = "Box, Discrete, MultiDiscrete, MultiBinary, and Dict or Tuple if all Box or all discrete"
 WRAP = "wrap the environment so that it uses one of these and train 'your_module:your_factory'"
 
+MOST_VALUES = 2**20
+"""Of one discrete action: its policy has as many outputs."""
+
 Flatten = Callable[[Any, int], np.ndarray]
 
 
@@ -53,6 +56,11 @@ def observation_codec(space: spaces.Space, environment: str) -> ObservationCodec
         UnsupportedEnvironment: images, and spaces without a fixed flat size.
     """
     flatten, low, high = _observation_part(space, environment)
+    if not low.size:
+        raise UnsupportedEnvironment(
+            f"{environment} has observations {_short(space)}, which hold no number; "
+            f"allowed: {OBSERVATIONS_ALLOWED} with at least one number; {WRAP}"
+        )
     return ObservationCodec(spaces.Box(low, high, dtype=np.float64), flatten)
 
 
@@ -83,12 +91,52 @@ def _observation_part(space: spaces.Space, environment: str) -> tuple[Flatten, n
     )
 
 
+def check_observation(space: spaces.Space, observation: Any, environment: str, rows: int | None = None) -> None:
+    """Refuse an observation that is not of its space where flattening would let it pass: by shapes and by numbers.
+
+    Args:
+        space: of one row.
+        observation: of one row, or of `rows` rows as a vector environment returns them.
+        environment: how the message calls it.
+        rows: `None` for one observation.
+
+    Raises:
+        UnsupportedEnvironment: it has another shape, lacks a part, or a number that is none of its space.
+    """
+    fault = _fault(space, observation, () if rows is None else (rows,))
+    if fault is not None:
+        raise UnsupportedEnvironment(
+            f"the environment {environment} gave an observation {fault}; mend its observations or its observation_space"
+        )
+
+
+def _fault(space: spaces.Space, observation: Any, lead: tuple[int, ...]) -> str | None:
+    if isinstance(space, spaces.Dict | spaces.Tuple):
+        for key in _keys(space):
+            try:
+                part = observation[key]
+            except (KeyError, IndexError, TypeError):
+                return f"without the part {key!r} of its space"
+            if (fault := _fault(space[key], part, lead)) is not None:
+                return f"whose part {key!r} is {fault}"
+        return None
+    expected = (*lead, *(space.shape or ()))
+    if np.shape(observation) != expected:
+        return f"of shape {np.shape(observation)}, in a space of {expected}"
+    if isinstance(space, spaces.Discrete | spaces.MultiDiscrete):
+        numbers = np.asarray(observation) - space.start
+        if (numbers < 0).any() or (numbers >= (space.n if isinstance(space, spaces.Discrete) else space.nvec)).any():
+            return f"{np.asarray(observation).tolist()!r}, in the space {_short(space)}"
+    return None
+
+
 def _as_matrix(size: int) -> Flatten:
     return lambda x, rows: np.asarray(x, dtype=np.float64).reshape(rows, size)
 
 
 def _one_hot(sizes: np.ndarray, start: np.ndarray) -> tuple[Flatten, np.ndarray, np.ndarray]:
     """Each number becomes one 1 among as many 0 as it has other values, all numbers side by side."""
+    sizes, start = sizes.astype(np.int64), start.astype(np.int64)  # narrow and unsigned types would wrap
     offsets = np.concatenate([[0], np.cumsum(sizes)[:-1]]) - start
     total = int(sizes.sum())
 
@@ -116,10 +164,15 @@ def action_codec(space: spaces.Space, environment: str) -> ActionCodec:
     Raises:
         UnsupportedEnvironment: spaces that neither a Gaussian nor a categorical policy can act in.
     """
+    if isinstance(space, spaces.Box | spaces.MultiDiscrete | spaces.MultiBinary) and 0 in space.shape:
+        raise UnsupportedEnvironment(
+            f"{environment} has actions {_short(space)}, which hold no number; "
+            f"allowed: {ACTIONS_ALLOWED} with at least one number; {WRAP}"
+        )
     if isinstance(space, spaces.Box) and np.issubdtype(space.dtype, np.floating):
         return _box_codec(space)
     if isinstance(space, spaces.Box) and space.is_bounded():
-        return _whole_number_codec(space.high - space.low + 1, space.low, space)
+        return _integer_box_codec(space, environment)
     if isinstance(space, spaces.Discrete):
         return _discrete_codec(space)
     if isinstance(space, spaces.MultiDiscrete):
@@ -144,6 +197,17 @@ def _box_codec(space: spaces.Box) -> ActionCodec:
     return ActionCodec(flat_space, batch, lambda actions: list(batch(actions)))
 
 
+def _integer_box_codec(space: spaces.Box, environment: str) -> ActionCodec:
+    # In Python's whole numbers: the types of the bounds are too narrow to count from one bound to the other.
+    sizes = space.high.astype(object) - space.low.astype(object) + 1
+    if sizes.max() > MOST_VALUES:
+        raise UnsupportedEnvironment(
+            f"{environment} has actions {_short(space)} with {sizes.max()} values, more than a categorical policy "
+            f"can hold; allowed: at most {MOST_VALUES}; {WRAP}"
+        )
+    return _whole_number_codec(sizes.astype(np.int64), space.low, space)
+
+
 def _discrete_codec(space: spaces.Discrete) -> ActionCodec:
     dtype, start = space.dtype, space.dtype.type(space.start)
 
@@ -156,11 +220,11 @@ def _discrete_codec(space: spaces.Discrete) -> ActionCodec:
 
 def _whole_number_codec(sizes: np.ndarray, start: np.ndarray, space: spaces.Space) -> ActionCodec:
     dtype, shape = space.dtype, sizes.shape
-    first = np.asarray(start).astype(dtype)
+    first = np.asarray(start).astype(np.int64)
     flat_space = spaces.MultiDiscrete(np.asarray(sizes).astype(np.int64).reshape(-1))
 
     def batch(actions: np.ndarray) -> np.ndarray:
-        return np.asarray(actions).astype(dtype).reshape(len(actions), *shape) + first
+        return (np.asarray(actions, np.int64).reshape(len(actions), *shape) + first).astype(dtype)
 
     return ActionCodec(flat_space, batch, lambda actions: list(batch(actions)))
 

@@ -10,8 +10,9 @@ import numpy as np
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
 
 from minutiae.control.environments.base import BasePool
+from minutiae.control.environments.blame import Blame, close_all, declared
 from minutiae.control.environments.gymnasium_pool import time_limit_of
-from minutiae.control.environments.spaces import action_codec, observation_codec
+from minutiae.control.environments.spaces import action_codec, check_observation, observation_codec
 from minutiae.errors import UnsupportedEnvironment
 
 _REMEDY = (
@@ -65,43 +66,74 @@ class VectorPool(BasePool):
 
     def __init__(self, vector: VectorEnv, seeds: Sequence[int], name: str = "the vector environment") -> None:
         self._mode = autoreset_mode_of(vector, name)
-        if vector.num_envs != len(seeds):
-            raise UnsupportedEnvironment(f"{name} has {vector.num_envs} rows where num_envs={len(seeds)} was asked for")
-        self._space = vector.single_observation_space
+        rows = getattr(vector, "num_envs", None)
+        if rows != len(seeds):
+            raise UnsupportedEnvironment(
+                f"{name} has num_envs = {rows} where {len(seeds)} was asked for; build as many as num_envs says"
+            )
+        self._space = declared(vector, "single_observation_space", name)
         observations = observation_codec(self._space, name)
-        actions = action_codec(vector.single_action_space, name)
+        actions = action_codec(declared(vector, "single_action_space", name), name)
         super().__init__(len(seeds), observations.flat_space, actions.flat_space, vector_time_limit_of(vector))
         self.autoreset = self._mode.name.lower()
         self._vector, self._name = vector, name
+        self._resetting, self._stepping = Blame(name, "reset"), Blame(name, "stepped")
         self._seeds: Any = [int(seed) for seed in seeds]  # Gymnasium's type says int, its text a list too
         self._encode, self._flatten = actions.batch, observations.flatten
         self._next_first = np.empty((self.rows, observations.flat_space.shape[0]))
 
     def _reset(self, rows: np.ndarray) -> np.ndarray:
         if not self._started:
-            native, _ = self._vector.reset(seed=self._seeds)
-        elif self._mode is AutoresetMode.SAME_STEP:
+            return self._reset_vector(seed=self._seeds)[rows]
+        if self._mode is AutoresetMode.SAME_STEP:
             if self._awaiting[rows].all():
                 return self._next_first[rows]
             if len(rows) < self.rows:
                 raise RuntimeError(f"{self._name} resets by itself: name only finished rows, or all of them")
-            native, _ = self._vector.reset()
-        else:
-            mask = np.zeros(self.rows, dtype=np.bool_)
-            mask[rows] = True
-            native, _ = self._vector.reset(options={"reset_mask": mask})
-        return self._flatten(native, self.rows)[rows]
+            return self._reset_vector()[rows]
+        mask = np.zeros(self.rows, dtype=np.bool_)
+        mask[rows] = True
+        return self._reset_vector(options={"reset_mask": mask})[rows]
+
+    def _reset_vector(self, **arguments: Any) -> np.ndarray:
+        with self._resetting:
+            native, _ = self._vector.reset(**arguments)
+            check_observation(self._space, native, self._name, self.rows)
+            return self._flatten(native, self.rows)
 
     def _step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        native, rewards, terminated, truncated, infos = self._vector.step(self._encode(actions))
-        # Copies: a vector environment may hand out its own buffers.
-        observations = np.array(self._flatten(native, self.rows))
-        if self._mode is AutoresetMode.SAME_STEP:
-            ended = np.flatnonzero(np.logical_or(terminated, truncated))
-            if ended.size:
-                self._next_first[ended] = observations[ended]
-                observations[ended] = self._final(infos, ended)
-        return observations, np.array(rewards, np.float64), np.array(terminated), np.array(truncated)
+        with self._stepping:
+            native, rewards, terminated, truncated, infos = self._vector.step(self._encode(actions))
+            # Copies, here and below: a vector environment may hand out its own buffers.
+            check_observation(self._space, native, self._name, self.rows)
+            observations = np.array(self._flatten(native, self.rows))
+            terminated, truncated = self._flags(terminated, "terminated"), self._flags(truncated, "truncated")
+            if self._mode is AutoresetMode.SAME_STEP:
+                ended = np.flatnonzero(np.logical_or(terminated, truncated))
+                if ended.size:
+                    self._next_first[ended] = observations[ended]
+                    observations[ended] = self._final(infos, ended)
+            return observations, self._by_row(np.array(rewards, np.float64), "rewards"), terminated, truncated
+
+    def _by_row(self, values: np.ndarray, what: str) -> np.ndarray:
+        # One number for several rows would be broadcast to them all.
+        if values.shape != (self.rows,):
+            raise UnsupportedEnvironment(
+                f"the environment {self._name} gave {what} of shape {values.shape}; allowed: one for each of its "
+                f"{self.rows} rows, shape ({self.rows},); mend its step"
+            )
+        return values
+
+    def _flags(self, values: Any, what: str) -> np.ndarray:
+        flags = self._by_row(np.array(values), what)
+        if flags.dtype == np.bool_:
+            return flags
+        if flags.dtype.kind not in "iuf" or not np.isin(flags, (0, 1)).all():
+            raise UnsupportedEnvironment(
+                f"the environment {self._name} gave {what} = {flags.tolist()!r}; allowed: True, False, 1 or 0 in each "
+                "row; mend its step"
+            )
+        return flags.astype(np.bool_)
 
     def _final(self, infos: dict[str, Any], ended: np.ndarray) -> np.ndarray:
         """The true successors [len(ended), O] of the rows that ended."""
@@ -113,10 +145,12 @@ class VectorPool(BasePool):
         return np.stack([self._flat_row(final, row) for row in ended.tolist()])
 
     def _flat_row(self, batched: Any, row: int) -> np.ndarray:
-        return np.asarray(gymnasium.spaces.flatten(self._space, _row_of(batched, row, self._space)))
+        one = _row_of(batched, row, self._space)
+        check_observation(self._space, one, self._name)
+        return np.asarray(gymnasium.spaces.flatten(self._space, one))
 
     def _close(self) -> None:
-        self._vector.close()
+        close_all([self._vector], self._name)
 
 
 def _row_of(batched: Any, row: int, space: gymnasium.Space) -> Any:
