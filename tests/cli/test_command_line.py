@@ -153,6 +153,32 @@ def test_reader_that_leaves_is_no_error() -> None:
     assert (result.returncode, result.stderr) == (141, b"")
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
+@pytest.mark.parametrize("words", ["details", "presets", "--help", "train ppo CartPole-v1 --show-config"])
+def test_output_that_cannot_be_written_is_one_line(words: str) -> None:
+    with open("/dev/full", "wb") as full:
+        result = subprocess.run(
+            [sys.executable, "-m", "minutiae", *words.split()],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert (result.returncode, result.stderr) == (
+        2,
+        "minutiae: the output could not be written: No space left on device; make room, or send it elsewhere\n",
+    )
+
+
+def test_an_error_that_is_none_of_the_output_is_not_told_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(words: list[str]) -> int:
+        raise FileNotFoundError("a mistake of ours")
+
+    monkeypatch.setattr(door, "_dispatch", fail)
+    with pytest.raises(FileNotFoundError):
+        main([])
+
+
 def test_an_environment_of_the_folder_is_found_and_the_path_left_as_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minutiae.control import chunks
-from minutiae.control.chunks import MEMORY_SHARE, MOST_AGENTS, plan_chunks, predicted_bytes
+from minutiae.control.chunks import MEMORY_SHARE, MOST_AGENTS, check_memory, plan_chunks, predicted_bytes
 from minutiae.details import Config, structure
+from minutiae.errors import ConfigError
 
 SMALL = Config(environment="probes:counter", environments=2, rollout_length=16, minibatches=4)
 SHAPES = [
@@ -84,9 +85,23 @@ def test_one_agent_is_never_refused_for_its_memory(monkeypatch: pytest.MonkeyPat
     assert plan_chunks([SMALL] * 3, 1) == [[0], [1], [2]]
 
 
+def test_a_rollout_beyond_the_machine_is_refused_with_the_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = predicted_bytes(SMALL)
+    monkeypatch.setattr(os, "sysconf", lambda name: {"SC_PAGE_SIZE": 1}.get(name, memory))
+    check_memory(SMALL)
+    monkeypatch.setattr(os, "sysconf", lambda name: {"SC_PAGE_SIZE": 1}.get(name, memory - 1))
+    with pytest.raises(ConfigError) as caught:
+        check_memory(SMALL)
+    assert str(caught.value) == (
+        "2 environments x 16 rollout_length need about 68,608 bytes for each agent, more than the 68,607 bytes of "
+        "memory of this machine; lower environments or rollout_length, or the hidden sizes"
+    )
+
+
 def test_a_system_that_does_not_tell_its_memory_gets_the_usual_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     def unknown(name: str) -> int:
         raise ValueError(name)
 
     monkeypatch.setattr(os, "sysconf", unknown)
     assert [len(chunk) for chunk in chunks.plan_chunks([SMALL] * 40, 1)] == [20, 20]
+    check_memory(SMALL.replace(rollout_length=10**12, steps=10**18))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -104,6 +105,16 @@ def test_wrong_presets_and_environments(
 def test_what_is_neither_preset_nor_config(tmp_path: Path) -> None:
     told = refusal(tmp_path, lambda: minutiae.train(3, "Hopper-v5", out=tmp_path))  # type: ignore[arg-type]
     assert told == "the first argument is a preset's name or a Config, not 3; as in train('ppo', 'Hopper-v5')"
+
+
+def test_a_rollout_that_no_machine_holds_is_refused_before_anything_is_allocated(tmp_path: Path) -> None:
+    config = small(rollout_length=10**12, steps=10**18)
+    told = refusal(tmp_path, lambda: minutiae.train(config, out=tmp_path))
+    assert re.fullmatch(
+        r"\d+ environments x 1000000000000 rollout_length need about [\d,]+ bytes for each agent, more than the "
+        r"[\d,]+ bytes of memory of this machine; lower environments or rollout_length, or the hidden sizes",
+        told,
+    )
 
 
 def test_wrong_populations(tmp_path: Path) -> None:

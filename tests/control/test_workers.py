@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -271,6 +272,17 @@ def test_the_worker_itself_tells_a_mendable_error_in_one_line(elsewhere: dict[st
     assert worker.stderr.read() == ""
     assert worker.wait(PATIENCE) == 2
     worker.communicate()
+
+
+def test_a_folder_whose_name_begins_with_a_dash_is_no_option(
+    started: list[subprocess.Popen[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = run_at(Path("-w4/run"))
+    shutil.rmtree(run.path)
+    with pytest.raises(MinutiaeError, match=r"^no run at -w4/run; check the path$"):
+        heard_from([[run]])
+    assert len(started) == 1
 
 
 def test_usable_cores_are_those_of_this_process() -> None:

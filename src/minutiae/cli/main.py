@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import importlib
 import os
 import sys
@@ -17,6 +18,8 @@ USAGE_ERROR = 2
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 """Exit codes: what the user can mend; Ctrl-C and a reader that left, both as shells report them."""
+
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 class Command(NamedTuple):
@@ -64,11 +67,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         _complain("interrupted")
         return INTERRUPTED
-    except BrokenPipeError:
-        # The reader left (`| head`). Python would fail once more when it flushes at its own exit.
-        with contextlib.suppress(OSError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # the reader left (`| head`)
+        _give_up_output()
         return BROKEN_PIPE
+    except OSError as error:
+        # Rooms tell of their own files; what comes here was printed. Anything else is a mistake of ours.
+        if error.errno not in _NO_ROOM:
+            raise
+        _give_up_output()
+        _complain(f"the output could not be written: {error.strerror}; make room, or send it elsewhere")
+        return USAGE_ERROR
+
+
+def _give_up_output() -> None:
+    """Let nothing more be printed: Python would fail once more when it flushes at its own exit."""
+    with contextlib.suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _dispatch(words: list[str]) -> int:

@@ -124,7 +124,7 @@ class Workers:
         command = [sys.executable, "-P", "-m", "minutiae.control.worker"]
         for sink in self._sinks:
             command += ["--sink", sink]
-        command += [str(run.path) for run in self._chunks[chunk]]
+        command += ["--", *(str(run.path) for run in self._chunks[chunk])]  # a folder's name may begin with a dash
         stderr = tempfile.TemporaryFile()  # noqa: SIM115 (closed when the worker has ended)
         # One thread per library: there is a worker for each core, and more threads would only fight over them.
         limits = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
