@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -45,6 +45,7 @@ class Comparison:
         sizes: Hedges' g in each environment; environments without any spread are missing.
         improvement: how often a run of A beats one of B, unpaired.
         curves: one row per run and iteration.
+        paths: of A and B, as given.
         notes: what was left out.
     """
 
@@ -56,6 +57,7 @@ class Comparison:
     sizes: dict[str, Interval]
     improvement: Interval
     curves: pl.DataFrame
+    paths: tuple[str, str]
     notes: tuple[str, ...] = ()
 
     def arm(self, group: str, environment: str) -> np.ndarray:
@@ -72,29 +74,29 @@ class Comparison:
             return f"No difference in {words} is shown: A minus B is {interval(self.welch, sign=True)}."
         return f"{verdict} in {words}: A minus B is {interval(self.welch, sign=True)}."
 
-    def rows(self) -> list[tuple[str, Interval, str]]:
-        """What is reported: name, interval, and how it was made."""
-        rows: list[tuple[str, Interval, str]] = []
+    def rows(self) -> list[tuple[str, Interval, float | None]]:
+        """What is reported: name, interval, and the p-value of a test."""
+        rows: list[tuple[str, Interval, float | None]] = []
         several = len(self.runs.environment_names) > 1
         for environment in self.runs.environment_names:
             where = f", {environment}" if several else ""
             for group in ("A", "B"):
                 found = mean_interval(self.arm(group, environment))
                 assert found is not None
-                rows.append((f"mean of {group}{where}", found, _how(found)))
+                rows.append((f"mean of {group}{where}", found, None))
             if several:
                 one = statistics.welch_test(self.arm("A", environment), self.arm("B", environment), paired=self.paired)
-                rows.append((f"A − B{where}", one, f"{_how(one)}, p {_p(one.p_value)}"))
+                rows.append((f"A − B{where}", one, one.p_value))
         for test in (self.welch, self.permutation):
-            rows.append(("A − B", test, f"{_how(test)}, p {_p(test.p_value)}"))
+            rows.append(("A − B", test, test.p_value))
         for environment, size in self.sizes.items():
-            rows.append((f"in deviations{f', {environment}' if several else ''}", size, _how(size)))
-        rows.append(("chance that A beats B", self.improvement, _how(self.improvement)))
+            rows.append((f"in deviations{f', {environment}' if several else ''}", size, None))
+        rows.append(("chance that A beats B", self.improvement, None))
         return rows
 
     def text(self) -> str:
         """For the terminal."""
-        rows = [(name, interval(found, sign="−" in name), how) for name, found, how in self.rows()]
+        rows = [(name, interval(found, sign="−" in name), _how(found, p)) for name, found, p in self.rows()]
         widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
         lines = [self.sentence(), self._who(), ""]
         lines += [f"  {name:<{widths[0]}}  {value:<{widths[1]}}  {how}" for name, value, how in rows]
@@ -113,8 +115,8 @@ class Comparison:
         table = Table(
             "comparison",
             "A and B",
-            ("quantity", "value", "method"),
-            tuple(self.rows()),
+            ("quantity", "value", "p two-sided", "method", "n"),
+            tuple((name, found, p, found.method, found.n) for name, found, p in self.rows()),
             "95% intervals, each alone. A chance of 0.5 is no difference. Deviations: the difference in units of the "
             "spread between runs.",
         )
@@ -134,22 +136,29 @@ class Comparison:
         sizes = {group: sum(len(self.arm(group, name)) for name in self.runs.environment_names) for group in "AB"}
         pairing = "paired by seed" if self.paired else "not paired: their seeds differ"
         return (
-            f"A: {count(sizes['A'], 'run')}; B: {count(sizes['B'], 'run')}; {listed(self.runs.environment_names)}; "
-            f"{pairing}. Judged by {outcome_words(self.outcome)}: {explained(self.outcome)}."
+            f"A: {count(sizes['A'], 'run')} of {self.paths[0]}. B: {count(sizes['B'], 'run')} of {self.paths[1]}. "
+            f"{listed(self.runs.environment_names)}, {pairing}. "
+            f"Judged by {outcome_words(self.outcome)}: {explained(self.outcome)}."
         )
 
     def _learning_curves(self) -> list[Picture]:
-        return [
-            curves_picture(
-                found, self.runs.factors, {}, f"learning_curves_{page.anchor(found.environment)}", "mean return"
-            )
-            for found in cell_curves(self.curves, self.runs, "return_mean")
-        ]
+        pictures = []
+        for found in cell_curves(self.curves, self.runs, "return_mean"):
+            name = f"learning_curves_{page.anchor(found.environment)}"
+            picture = curves_picture(found, self.runs.factors, {}, name, "mean return")
+            caption = f"Mean return over training in {found.environment}, the mean over the runs of each group."
+            pictures.append(replace(picture, caption=caption))
+        return pictures
 
     def _survival(self) -> list[Picture]:
-        names = self.runs.environment_names
-        pictures = [survival_picture(self.runs, name, f"survival_{page.anchor(name)}") for name in names]
-        return [picture for picture in pictures if picture is not None]
+        pictures = []
+        for name in self.runs.environment_names:
+            picture = survival_picture(self.runs, name, f"survival_{page.anchor(name)}")
+            words = outcome_words(self.outcome)
+            if picture is not None:
+                caption = f"The share of each group's runs in {name} whose {words} is above the value on the axis."
+                pictures.append(replace(picture, caption=caption))
+        return pictures
 
 
 def compare(a_paths: Paths, b_paths: Paths, outcome: str = "final_return") -> Comparison:
@@ -183,10 +192,10 @@ def compare(a_paths: Paths, b_paths: Paths, outcome: str = "final_return") -> Co
     factor = Factor("", ("B", "A"))
     runs = Runs(outcome, (factor,), codes[:, None], values.astype(float), names, seeds, ids)
     curves = pl.concat([frame for _, frames in found.values() for frame in frames], how="diagonal_relaxed")
-    return _compared(runs, curves, tuple(notes))
+    return _compared(runs, curves, (_shown(a_paths), _shown(b_paths)), tuple(notes))
 
 
-def _compared(runs: Runs, curves: pl.DataFrame, notes: tuple[str, ...]) -> Comparison:
+def _compared(runs: Runs, curves: pl.DataFrame, paths: tuple[str, str], notes: tuple[str, ...]) -> Comparison:
     arms: dict[str, list[np.ndarray]] = {"A": [], "B": []}
     seeds: dict[str, list[list[int]]] = {"A": [], "B": []}
     for environment in runs.environment_names:
@@ -217,6 +226,7 @@ def _compared(runs: Runs, curves: pl.DataFrame, notes: tuple[str, ...]) -> Compa
         sizes,
         statistics.probability_of_improvement(arms["A"], arms["B"]),
         curves,
+        paths,
         notes,
     )
 
@@ -251,13 +261,17 @@ def _read(paths: Paths, outcome: str, group: str, notes: list[str]) -> tuple[lis
     return rows, frames
 
 
-def _how(found: Interval) -> str:
-    return f"{found.method}, n = {found.n:,}"
+def _how(found: Interval, p: float | None) -> str:
+    words = f"{found.method}, n = {found.n:,}"
+    if p is None:
+        return words
+    text = p_value(p)
+    return f"{words}, p {text if text.startswith('<') else f'= {text}'}"
 
 
-def _p(value: float) -> str:
-    text = p_value(value)
-    return text if text.startswith("<") else f"= {text}"
+def _shown(paths: Paths) -> str:
+    given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    return listed([str(path) for path in given[:3]]) + (f" and {len(given) - 3} more" if len(given) > 3 else "")
 
 
 __all__ = ["Comparison", "compare"]

@@ -47,6 +47,7 @@ td{overflow-wrap:break-word;min-width:2.5rem;max-width:22rem}
 .number{text-align:right;white-space:nowrap}
 .note{color:var(--soft);font-size:.82rem;line-height:1.45;margin-top:.25rem}
 .files,.name{white-space:nowrap}
+wbr{display:none}
 summary{cursor:pointer;font-size:.9rem;color:var(--accent);margin:1rem 0 .25rem}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.25rem 1.25rem;font-size:.9rem}
 dt{color:var(--soft)}
@@ -55,7 +56,8 @@ code,pre{font:.85rem/1.45 ui-monospace,Menlo,Consolas,"DejaVu Sans Mono",monospa
 pre{background:var(--wash);padding:.75rem;overflow-x:auto;border-radius:4px}
 @media(max-width:640px){main{padding:1rem .9rem 3rem}h1{font-size:1.35rem}.wide{display:none!important}
 .narrow{display:block!important}dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.5rem}
-th,td{padding-right:.7rem}table{font-size:.8rem}td{max-width:11rem}td:first-child{max-width:8.5rem}.name{white-space:normal}}
+th,td{padding-right:.7rem}table{font-size:.8rem}td{max-width:11rem}td:first-child{min-width:7.2rem;max-width:8.5rem}
+.name{white-space:normal}wbr{display:inline}}
 @media print{:root{--ground:#fff;--ink:#000;--soft:#333;--faint:#888;--line:#ccc;--wash:#f4f4f4;color-scheme:light}
 body{font-size:10.5pt}main{max-width:none;padding:0}nav,.files{display:none}figure,tr{break-inside:avoid}
 h2,h3,figcaption{break-after:avoid}.table{overflow:visible}.wide{display:block!important}.narrow{display:none!important}

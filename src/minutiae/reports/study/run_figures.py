@@ -42,7 +42,7 @@ def curves_picture(
         singly: panels of their own for a moderate number of cells.
     """
     cells = found.cells
-    note = f"Line: mean over seeds. Band: {BAND}. n = {_range([cell.n for cell in cells])} per cell."
+    note = f"Line: mean over seeds. Band: {BAND}. n = {_range([cell.n for cell in cells])} per line."
     if len(cells) <= FEW_LINES:
         shown = list(cells)
         caption = f"{capitalized(what)} in each cell over training in {found.environment}; the mean over seeds."
@@ -95,7 +95,9 @@ def _together(
     axes.add_collection(_thin_lines(found.steps, [cell for cell in found.cells if cell.codes not in picked]))
     entries = []
     for index, (cell, name) in enumerate(zip(shown, names, strict=True)):
-        color, dashes = SERIES[index % len(SERIES)], DASHES[index % len(DASHES)]
+        # Two lines have the colors that they have in survival plots: the first level orange, the last blue.
+        place = 1 - index if len(shown) == 2 else index
+        color, dashes = SERIES[place % len(SERIES)], DASHES[place % len(DASHES)]
         _curve(axes, found.steps, cell, color, dashes, 0.13)
         entries.append((name, color, dashes))
     _limits(axes, found.cells, logarithmic)
@@ -165,7 +167,15 @@ def _survival(width: float, profiles: dict[Factor, list[Band]], outcome: str) ->
         for index, (level, band) in enumerate(zip(factor.levels, bands, strict=True)):
             color, dashes = SERIES[(1 - index) if index < 2 else index], DASHES[(1 - index) if index < 2 else index % 4]
             one.fill_between(band.at, band.low, band.high, color=color, alpha=0.13, linewidth=0, step="post")
-            one.plot(band.at, band.estimate, color=color, linestyle=dashes, linewidth=1.6, label=level)
+            one.plot(
+                band.at,
+                band.estimate,
+                color=color,
+                linestyle=dashes,
+                linewidth=1.6,
+                label=level,
+                drawstyle="steps-post",
+            )
         # Between the title and the panel: inside, the curves leave no corner free.
         one.legend(
             loc="lower left", bbox_to_anchor=(0, 1), handlelength=1.4, handletextpad=0.4, columnspacing=0.8,
