@@ -12,6 +12,8 @@ import pytest
 import minutiae
 from minutiae.cli.main import COMMANDS, main
 from minutiae.details import CATALOGUE
+from minutiae.studies.designs import DESIGNS
+from minutiae.studies.study_file import study_from_toml
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -43,6 +45,14 @@ def test_training_commands_are_valid(line: str, capsys: pytest.CaptureFixture[st
 def test_catalogue_commands_are_valid(line: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(shlex.split(line)[1:]) == 0
     assert capsys.readouterr().out
+
+
+def test_the_study_is_valid() -> None:
+    (block,) = re.findall(r"```toml\n(.*?)```", README, re.DOTALL)
+    study = study_from_toml(block)
+    assert len(study.first_runs()) == 4 * 5
+    for design in re.findall(r"Designs are (.*?);", README, re.DOTALL)[0].replace(" and ", ", ").split(","):
+        assert design.strip().strip("`") in DESIGNS
 
 
 def test_every_command_is_shown() -> None:

@@ -15,8 +15,13 @@ if TYPE_CHECKING:
     from minutiae.control.training import Run, open_run, open_runs, resume, train, train_population
     from minutiae.control.watching import watch
     from minutiae.details import CATALOGUE, Config, preset, preset_names
-    from minutiae.errors import ConfigError, MinutiaeError, RunError, UnsupportedEnvironment
+    from minutiae.errors import ConfigError, MinutiaeError, RunError, StatisticsError, UnsupportedEnvironment
+    from minutiae.reports.comparison import Comparison, compare
     from minutiae.reports.learning_curves import plot
+    from minutiae.reports.study import write_report
+    from minutiae.studies.execution import run_study
+    from minutiae.studies.results import StudyResults, open_study
+    from minutiae.studies.study import Study, Tuning
 
 __version__ = "0.1.0"
 
@@ -31,14 +36,21 @@ _HOMES = {
         "ConfigError",
         "MinutiaeError",
         "RunError",
+        "StatisticsError",
         "UnsupportedEnvironment",
     ),
+    "minutiae.reports.comparison": ("Comparison", "compare"),
     "minutiae.reports.learning_curves": ("plot",),
+    "minutiae.reports.study": ("write_report",),
+    "minutiae.studies.execution": ("run_study",),
+    "minutiae.studies.results": ("StudyResults", "open_study"),
+    "minutiae.studies.study": ("Study", "Tuning"),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
     "CATALOGUE",
+    "Comparison",
     "Config",
     "ConfigError",
     "Evaluation",
@@ -46,19 +58,27 @@ __all__ = [
     "Progress",
     "Run",
     "RunError",
+    "StatisticsError",
+    "Study",
+    "StudyResults",
     "TrainedPolicy",
+    "Tuning",
     "UnsupportedEnvironment",
+    "compare",
     "evaluate",
     "load",
     "open_run",
     "open_runs",
+    "open_study",
     "plot",
     "preset",
     "preset_names",
     "resume",
+    "run_study",
     "train",
     "train_population",
     "watch",
+    "write_report",
 ]
 
 

@@ -81,7 +81,7 @@ def test_module_can_be_run() -> None:
         (
             "trian",
             "unknown command 'trian'; did you mean 'train'? allowed: train, resume, evaluate, watch, plot, "
-            "study, details, presets; run: minutiae --help",
+            "compare, study, details, presets; run: minutiae --help",
         ),
         (
             "plot runs/a --outptu b.png",
@@ -189,3 +189,26 @@ def test_an_environment_of_the_folder_is_found_and_the_path_left_as_it_was(
     assert main(["train", "ppo", "environments_of_this_folder:make"]) == 2
     assert "ValueError: called (at " in capsys.readouterr().err
     assert sys.path == before
+
+
+def test_two_groups_of_runs_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from minutiae.details import Config
+    from saved_runs import save_run
+
+    for group, clipping, shift in (("a", "max", 5.0), ("b", None, 0.0)):
+        for seed in range(4):
+            rows = [{"iteration": 1, "steps": 2048, "return_mean": 10.0 * seed + shift}]
+            save_run(
+                tmp_path / group / str(seed),
+                Config(environment="CartPole-v1", value_clipping=clipping),
+                seed,
+                rows=rows,
+            )
+    words = ["compare", str(tmp_path / "a"), str(tmp_path / "b"), "--output", str(tmp_path / "page.html")]
+    assert main(words) == 0
+    text = capsys.readouterr().out
+    assert "paired" in text
+    assert text.endswith(f"{tmp_path / 'page.html'}\n")
+    assert (tmp_path / "page.html").read_text().startswith("<!DOCTYPE html>")
+    assert main([*words[:-1], "page.pdf"]) == 2
+    assert "the page is an .html file, and page.pdf is none; change its ending" in capsys.readouterr().err

@@ -152,7 +152,7 @@ def test_train_evaluate_plot_watch(tmp_path: Path, capsys: pytest.CaptureFixture
     path = tmp_path / "ppo-CartPole-v1"
     assert "ppo-CartPole-v1  100%  128 of 128 steps" in text
     assert f"{path}: finished, final return " in text
-    assert f"next: minutiae evaluate {path}, minutiae plot {path}\n" in text
+    assert f"next: minutiae evaluate {path}, minutiae plot {path}, minutiae watch {path}\n" in text
     assert minutiae.open_run(path).metrics()["steps"].to_list() == [32, 64, 96, 128]
     assert main(["resume", str(path)]) == 0
     assert f"{path}: finished" in capsys.readouterr().out
@@ -162,7 +162,7 @@ def test_train_evaluate_plot_watch(tmp_path: Path, capsys: pytest.CaptureFixture
     assert main(["plot", str(path), "--output", str(figure), "--x", "iteration"]) == 0
     assert capsys.readouterr().out == f"{figure}\n"
     assert main(["watch", str(path), "--max-steps", "2"]) == 0
-    assert f"{path / 'episode.gif'}  (3 frames, return 2.0)\n" in capsys.readouterr().out
+    assert f"{path / 'episode.gif'}  (2 frames, return 2.0)\n" in capsys.readouterr().out
 
 
 def _told(folder: Path, run: str) -> Progress:

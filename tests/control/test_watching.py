@@ -65,6 +65,7 @@ def test_refused_films(tmp_path: Path, output: str, options: dict[str, int], tex
 
 def test_frames_are_pictures_of_the_environment(tmp_path: Path) -> None:
     save_run(tmp_path / "run", Config(environment="CartPole-v1"))
-    film = minutiae.watch(tmp_path / "run", tmp_path / "film.gif", max_steps=2)
-    assert film.frames == 3
+    film = minutiae.watch(tmp_path / "run", tmp_path / "film.gif", max_steps=3)
+    # Fifty steps are a second of CartPole: the start, the second step and the last.
+    assert (film.frames, film.frames_per_second) == (3, 25.0)
     assert np.unique(imageio.imread(film.path)[0]).size > 2

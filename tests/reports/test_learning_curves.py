@@ -82,10 +82,22 @@ def test_one_curve_for_each_config_and_its_label(tmp_path: Path) -> None:
     (legend,) = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == [
         "ppo on CartPole-v1, value_clipping off (n = 2)",
-        "ppo on CartPole-v1, value_clipping max (n = 1)",
+        "b: ppo on CartPole-v1, value_clipping max (n = 1)",
     ]
     assert BAND in axes.get_title(loc="left")
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("environment steps", "mean return of the episodes that ended")
+
+
+def test_a_single_point_is_drawn_and_averages_are_said(tmp_path: Path) -> None:
+    save_run(tmp_path / "one", CONFIG, rows=rows(1.0))
+    save_run(tmp_path / "many", CONFIG.replace(discount=0.9), rows=rows(*map(float, range(250))))
+    found = curves([tmp_path / "one", tmp_path / "many"])
+    assert [(curve.name, curve.binned) for curve in found] == [("one", False), ("many", True)]
+    axes = Figure(layout="constrained").add_subplot()
+    draw(axes, found, "return_mean", "steps")
+    assert [line.get_marker() for line in axes.get_lines()] == ["o", "None"]
+    text = "every point is the mean of one of up to 100 equal parts of the environment steps axis"
+    assert axes.get_title(loc="left") == text
 
 
 def test_labels_leave_out_what_has_no_effect() -> None:

@@ -48,13 +48,22 @@ def evaluate(
 
     group = RunGroup.open(run) if is_group(run) else None
     paths = [run] if group is None else [group.member_path(name) for name in group.members]
-    results = []
+    results, means = [], []
     for path in paths:
         result = measure(path, episodes, deterministic, seed)
+        means.append(result.mean)
         results.append(result.to_dict())
         if not as_json:
             sys.stdout.write(_text(result))
             sys.stdout.flush()
+    if len(means) > 1 and not as_json:
+        from minutiae.statistics import student_interval
+
+        over = student_interval(means)
+        sys.stdout.write(
+            f"{run}: mean over {over.n} runs {over.estimate:,.2f}, interval {over.low:,.2f} to {over.high:,.2f}  "
+            f"({over.level:.0%} Student t over the runs' means)\n"
+        )
     if as_json:
         shown: Any = results[0] if group is None else results
         sys.stdout.write(json.dumps(shown, indent=2, allow_nan=False) + "\n")
@@ -66,8 +75,14 @@ def _text(result: Evaluation) -> str:
 
     how = "deterministic" if result.deterministic else "stochastic"
     spread, interval = result.standard_deviation, result.interval
+    unfinished = []
+    if result.steps is not None:
+        unfinished.append(
+            f"  training has not ended: this is the policy of step {result.steps:,} of {result.total_steps:,}"
+        )
     lines = [
         f"{result.run}: {result.environment}, {result.episodes} episodes, {how}, seed {result.seed}",
+        *unfinished,
         f"  mean                {result.mean:,.2f}",
         f"  median              {result.median:,.2f}",
         f"  standard deviation  {'undefined for one episode' if spread is None else f'{spread:,.2f}'}",

@@ -35,6 +35,7 @@ COMMANDS: dict[str, Command] = {
     "evaluate": Command("minutiae.cli.evaluate", "Play episodes with a trained policy; measure its returns."),
     "watch": Command("minutiae.cli.watch", "Film one episode of a trained policy as a GIF or MP4."),
     "plot": Command("minutiae.cli.plot", "Draw learning curves with bands over seeds."),
+    "compare": Command("minutiae.cli.compare", "Compare two groups of runs: difference, interval, tests."),
     "study": Command("minutiae.cli.study", "Cross details, train the grid, report what mattered."),
     "details": Command("minutiae.cli.details", "List every implementation detail, or show one in full."),
     "presets": Command("minutiae.cli.presets", "List the presets and what each of them sets."),

@@ -64,7 +64,8 @@ def _ending(runs: Sequence[Run]) -> list[str]:
     if len(runs) > _MOST_LINES:
         lines.append(f"and {len(runs) - _MOST_LINES} more")
     path = runs[0].path if len(runs) == 1 else runs[0].path.parent
-    return [*lines, f"next: minutiae evaluate {path}, minutiae plot {path}"]
+    film = f", minutiae watch {path}" if len(runs) == 1 else ""
+    return [*lines, f"next: minutiae evaluate {path}, minutiae plot {path}{film}"]
 
 
 def _outcome(run: Run) -> str:

@@ -37,6 +37,8 @@ class Evaluation:
         returns: sum of raw rewards of each episode, `[E]`.
         lengths: steps of each episode, `[E]`.
         interval: of the mean return, by `INTERVAL_METHOD`; `None` for a single episode.
+        steps: environment steps the policy was trained for, when its run has not ended; `None` when it has.
+        total_steps: those of the whole run.
     """
 
     run: str
@@ -46,6 +48,8 @@ class Evaluation:
     returns: np.ndarray = field(repr=False)
     lengths: np.ndarray = field(repr=False)
     interval: tuple[float, float] | None
+    steps: int | None = None
+    total_steps: int | None = None
 
     @property
     def episodes(self) -> int:
@@ -74,6 +78,7 @@ class Evaluation:
             "environment": self.environment,
             "deterministic": self.deterministic,
             "seed": self.seed,
+            "unfinished_at_step": self.steps,
             "episodes": self.episodes,
             "mean": self.mean,
             "median": self.median,
@@ -120,7 +125,10 @@ def evaluate(
         pool.close()
     generator = stream(seed, Purpose.EVALUATION_ACTIONS, 0)
     interval = bootstrap_interval(returns, generator) if episodes > 1 else None
-    return Evaluation(str(path), policy.environment, deterministic, seed, returns, lengths, interval)
+    samples = policy.config.samples_per_iteration
+    steps = None if policy.checkpoint is None else policy.checkpoint * samples
+    total = policy.config.iterations * samples
+    return Evaluation(str(path), policy.environment, deterministic, seed, returns, lengths, interval, steps, total)
 
 
 def play(policy: TrainedPolicy, pool: Pool, episodes: int, action_seed: int | None) -> tuple[np.ndarray, np.ndarray]:

@@ -26,9 +26,17 @@ class TrainedPolicy:
     Attributes:
         config: of the run.
         spec: what is stored beside the arrays: the config as plain text and numbers, and the seed.
+        checkpoint: the iteration it comes from when its run has not ended; `None` when it has.
     """
 
-    def __init__(self, config: Config, arrays: dict[str, Any], spec: dict[str, Any], seed: int = 0) -> None:
+    def __init__(
+        self,
+        config: Config,
+        arrays: dict[str, Any],
+        spec: dict[str, Any],
+        seed: int = 0,
+        checkpoint: int | None = None,
+    ) -> None:
         """Use `load`.
 
         Args:
@@ -36,8 +44,9 @@ class TrainedPolicy:
             arrays: `policy`, the parameters, and `normalizer`, see `normalized`.
             spec: what was stored beside them.
             seed: of the actions that `act` draws.
+            checkpoint: see the attribute.
         """
-        self.config, self.spec = config, spec
+        self.config, self.spec, self.checkpoint = config, spec, checkpoint
         self._arrays = arrays
         self._policy, self._interface = policy_of(config)
         self._generator = stream(seed, Purpose.EVALUATION_ACTIONS)
@@ -94,12 +103,14 @@ def load(path: str | os.PathLike[str], seed: int = 0) -> TrainedPolicy:
         RunError: no run is there, it has no policy yet, or its arrays do not fit its config or are not finite.
     """
     run = RunDirectory.open(path)
+    checkpoint = None
     if run.policy_path.exists():
         arrays, spec = load_policy(run.path)
         config = from_mapping(spec.get("config", {}))
     else:
         config, spec = from_toml(run.config_text), {}
-        arrays = flatten(_from_checkpoint(run, config))
+        checkpoint, tree = _from_checkpoint(run, config)
+        arrays = flatten(tree)
     try:
         tree = unflatten(arrays, like=_template(config))
     except RunError as error:
@@ -108,7 +119,7 @@ def load(path: str | os.PathLike[str], seed: int = 0) -> TrainedPolicy:
     if broken:
         reasons = "".join(f" ({reason})" for reason in (run.result.reasons if run.result else ()))
         raise RunError(f"the policy in {run.path} cannot act: its {broken[0]} is not finite{reasons}; use another run")
-    return TrainedPolicy(config, tree, spec, seed)
+    return TrainedPolicy(config, tree, spec, seed, checkpoint)
 
 
 def _template(config: Config) -> dict[str, Any]:
@@ -121,8 +132,8 @@ def _template(config: Config) -> dict[str, Any]:
     }
 
 
-def _from_checkpoint(run: RunDirectory, config: Config) -> dict[str, Any]:
-    """Parameters and normalizer of the newest checkpoint, in the form of `policy.safetensors`."""
+def _from_checkpoint(run: RunDirectory, config: Config) -> tuple[int, dict[str, Any]]:
+    """The newest checkpoint: its iteration, and parameters and normalizer in the form of `policy.safetensors`."""
     checkpoint = run.latest_checkpoint()
     if checkpoint is None:
         raise RunError(
@@ -133,4 +144,4 @@ def _from_checkpoint(run: RunDirectory, config: Config) -> dict[str, Any]:
     policy = LearnerState(*tree["learner"]).parameters["policy"]
     normalizer = ObservationNormalizer([config], tree["observations"]["mean"].shape[-1])
     normalizer.restore(0, tree["observations"])
-    return {"policy": policy, "normalizer": normalizer.agent(0)}
+    return checkpoint.iteration, {"policy": policy, "normalizer": normalizer.agent(0)}

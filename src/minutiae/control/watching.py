@@ -10,24 +10,29 @@ from typing import Any
 
 import numpy as np
 
-from minutiae.control.environments.rendering import render_episode
+from minutiae.control.environments.rendering import render_episode, steps_per_second
 from minutiae.control.seeding import Purpose, environment_seeds, stream
 from minutiae.control.trained_policy import TrainedPolicy, load
 from minutiae.errors import ConfigError, MinutiaeError
 from minutiae.runs.atomic import write_atomic
 
 FORMATS = (".gif", ".mp4")
-FRAMES_PER_SECOND = 50
-"""The fastest that viewers play a GIF at: its delays are whole hundredths, and 1 of them counts as 10."""
+FRAMES_PER_SECOND = 25
+"""At about which a film plays; of an environment with shorter steps only every so many are drawn.
+
+It is the rate, too, of environments that do not say how long a step is.
+"""
 
 
 @dataclass(frozen=True)
 class Film:
-    """Where the film is, and what it shows: `frames` pictures, the raw `episode_return`."""
+    """Where the film is, and what it shows: `frames` pictures, played in the environment's own time at
+    `frames_per_second`, and the raw `episode_return`."""
 
     path: Path
     frames: int
     episode_return: float
+    frames_per_second: float
 
 
 def watch(
@@ -60,9 +65,11 @@ def watch(
     policy = load(path)
     (environment_seed,) = environment_seeds(seed, Purpose.EVALUATION_ENVIRONMENTS, 0, 1)
     actor = _Actor(policy, None if deterministic else stream(seed, Purpose.EVALUATION_ACTIONS))
-    frames, total = render_episode(policy.environment, actor, environment_seed, max_steps)
-    write_atomic(target, encode(frames, target.suffix.lower()))
-    return Film(target, len(frames), total)
+    rate = steps_per_second(policy.environment) or FRAMES_PER_SECOND
+    every = max(1, round(rate / FRAMES_PER_SECOND))
+    frames, total = render_episode(policy.environment, actor, environment_seed, max_steps, every)
+    write_atomic(target, encode(frames, target.suffix.lower(), rate / every))
+    return Film(target, len(frames), total, rate / every)
 
 
 @dataclass(frozen=True)
@@ -77,14 +84,14 @@ class _Actor:
         return self.policy.flat_actions(observation[None], noise)[0]
 
 
-def encode(frames: list[np.ndarray], suffix: str) -> bytes:
-    """Pictures `[H, W, 3]` uint8 as one file of the format that `suffix` names, at `FRAMES_PER_SECOND`."""
+def encode(frames: list[np.ndarray], suffix: str, rate: float = FRAMES_PER_SECOND) -> bytes:
+    """Pictures `[H, W, 3]` uint8 as one file of the format that `suffix` names, at `rate` pictures a second."""
     import imageio.v3 as imageio
 
     if suffix == ".gif":
-        return bytes(imageio.imwrite("<bytes>", frames, extension=suffix, duration=1000 / FRAMES_PER_SECOND, loop=0))
+        return bytes(imageio.imwrite("<bytes>", frames, extension=suffix, duration=1000 / rate, loop=0))
     # H.264 halves the resolution of color, so both sides must be even.
-    return bytes(imageio.imwrite("<bytes>", frames, extension=suffix, fps=FRAMES_PER_SECOND, macro_block_size=2))
+    return bytes(imageio.imwrite("<bytes>", frames, extension=suffix, fps=rate, macro_block_size=2))
 
 
 def _check_format(target: Path) -> None:

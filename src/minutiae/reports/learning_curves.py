@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,12 +35,18 @@ BAND = f"{CONFIDENCE:.0%} Student t interval of the mean over seeds, at each poi
 
 @dataclass(frozen=True)
 class Curve:
-    """What runs of one config say together: `x` `[K]`, `values` `[seeds, K]` and the runs' seeds."""
+    """What runs of one config say together: `x` `[K]`, `values` `[seeds, K]` and the runs' seeds.
+
+    `name` is that of the folder they were asked for by, where it holds no other config; `binned` whether several
+    measurements were averaged in a point.
+    """
 
     config: Config
     seeds: tuple[int, ...]
     x: np.ndarray = field(repr=False)
     values: np.ndarray = field(repr=False)
+    name: str = ""
+    binned: bool = False
 
     @property
     def mean(self) -> np.ndarray:
@@ -103,22 +109,33 @@ def curves(paths: Sequence[str | os.PathLike[str]], metric: str = "return_mean",
     if x not in AXES:
         raise ConfigError(unknown("axis", x, AXES))
     by_config: dict[str, list[tuple[Run, np.ndarray, np.ndarray]]] = {}
-    for run, frame in (found for path in paths for found in _readable(Path(path))):
-        series = _series(frame, metric, x)
-        if series is not None:
-            by_config.setdefault(repr(run.config), []).append((run, *series))
+    named: dict[str, set[str]] = {}
+    for path in map(Path, paths):
+        for run, frame in _readable(path):
+            series = _series(frame, metric, x)
+            if series is not None:
+                by_config.setdefault(repr(run.config), []).append((run, *series))
+                named.setdefault(path.name, set()).add(repr(run.config))
     if not by_config:
         raise RunError(
             f"no run at {', '.join(str(path) for path in paths)} has measured {metric} yet; train it further"
         )
-    return [_curve(members) for members in by_config.values()]
+    return [_curve(members, _name(named, config)) for config, members in by_config.items()]
+
+
+def _name(named: Mapping[str, set[str]], config: str) -> str:
+    """The one name by which `config`, and nothing else, was asked for beside others; else empty."""
+    asked = [name for name, configs in named.items() if config in configs]
+    return asked[0] if len(named) > 1 and len(asked) == 1 and len(named[asked[0]]) == 1 else ""
 
 
 def draw(axes: Axes, drawn: Sequence[Curve], metric: str, x: str) -> None:
     """Draw curves into axes: mean and band over seeds, and each seed as a thin line."""
     several = any(len(curve.seeds) > 1 for curve in drawn)
     for curve, label in zip(drawn, labels([curve.config for curve in drawn]), strict=True):
-        (line,) = axes.plot(curve.x, curve.mean, label=f"{label} (n = {len(curve.seeds)})", linewidth=1.8)
+        shown = f"{curve.name}: {label}" if curve.name else label
+        alone = "o" if len(curve.x) == 1 else None  # a line of one point would be invisible
+        (line,) = axes.plot(curve.x, curve.mean, label=f"{shown} (n = {len(curve.seeds)})", linewidth=1.8, marker=alone)
         band = curve.band()
         if band is not None:
             axes.fill_between(curve.x, *band, color=line.get_color(), alpha=0.2, linewidth=0)
@@ -130,8 +147,10 @@ def draw(axes: Axes, drawn: Sequence[Curve], metric: str, x: str) -> None:
     # Below the axes, because bands leave no free corner.
     axes.figure.legend(loc="outside lower left", frameon=False, fontsize="small")
     _look_at_the_seeds(axes, drawn)
-    if several:
-        axes.set_title(f"mean and {BAND}; n: seeds", fontsize="x-small", loc="left", color="0.35")
+    notes = [f"mean and {BAND}; n: seeds"] if several else []
+    if any(curve.binned for curve in drawn):
+        notes.append(f"every point is the mean of one of up to {POINTS} equal parts of the {AXES[x]} axis")
+    axes.set_title("\n".join(notes), fontsize="x-small", loc="left", color="0.35")
 
 
 def _look_at_the_seeds(axes: Axes, drawn: Sequence[Curve]) -> None:
@@ -188,7 +207,7 @@ def _series(frame: polars.DataFrame, metric: str, x: str) -> tuple[np.ndarray, n
     return measured[x].to_numpy().astype(float), measured[metric].to_numpy().astype(float)
 
 
-def _curve(members: list[tuple[Run, np.ndarray, np.ndarray]]) -> Curve:
+def _curve(members: list[tuple[Run, np.ndarray, np.ndarray]], name: str = "") -> Curve:
     """Put the runs of one config on common points, over what all of them have measured."""
     first = max(places[0] for _, places, _ in members)
     last = min(places[-1] for _, places, _ in members)
@@ -196,7 +215,8 @@ def _curve(members: list[tuple[Run, np.ndarray, np.ndarray]]) -> Curve:
     edges = np.linspace(min(first, last), last, points + 1)
     centers = (edges[1:] + edges[:-1]) / 2
     values = np.stack([_binned(places, values, edges, centers) for _, places, values in members])
-    return Curve(members[0][0].config, tuple(run.seed for run, _, _ in members), centers, values)
+    binned = any(len(places) > points for _, places, _ in members)
+    return Curve(members[0][0].config, tuple(run.seed for run, _, _ in members), centers, values, name, binned)
 
 
 def _binned(places: np.ndarray, values: np.ndarray, edges: np.ndarray, centers: np.ndarray) -> np.ndarray:

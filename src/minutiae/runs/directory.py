@@ -233,6 +233,8 @@ def _log(path: Path) -> MetricsLog:
 
 def _missing(path: Path) -> str:
     runs = _runs_in(path.parent)
+    if not path.is_absolute() and is_run(Path("runs") / path):
+        return f"no run at {path}; did you mean {str(Path('runs') / path)!r}?"
     guess = nearest(path.name, runs)
     if guess is not None:
         return f"no run at {path}; did you mean {str(path.parent / guess)!r}?"
