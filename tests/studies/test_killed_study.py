@@ -1,6 +1,6 @@
 """A study in processes of its own, killed with -9 at random moments: it ends with the bits of an undisturbed one.
 
-`MINUTIAE_KILLS=20` kills it that often; the tests of every change do so three times.
+`MINUTIAE_KILLS=20` kills it that often; the tests of every change do so twice.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from minutiae.studies.results import open_study
 from minutiae.studies.study_file import study_to_toml
 from small_runs import assert_same_bits
 
-KILLS = int(os.environ.get("MINUTIAE_KILLS", "3"))
+KILLS = int(os.environ.get("MINUTIAE_KILLS", "2"))
 PATIENCE = 600.0
 
 
