@@ -11,6 +11,7 @@ from minutiae.details import config_hash, preset
 from minutiae.errors import ConfigError, RunError
 from minutiae.studies.study import Study, Tuning
 from minutiae.studies.study_file import load_study, study_from_toml, study_to_toml
+from small_runs import small
 
 PLAIN = """
 question = "Does it?"
@@ -138,6 +139,7 @@ def vars_of(study: Study) -> dict[str, Any]:
         ({"factors": {"environment": ["a", "b"]}}, "the environment is no factor; list several under environments"),
         ({"factors": {"preset": ["ppo", "trop"]}}, "cell preset=trop: unknown preset 'trop'; did you mean 'trpo'?"),
         ({"base": {"stpes": 3}}, "unknown detail 'stpes'; did you mean 'steps'?"),
+        ({"outcomes": "final_retrun"}, "unknown outcome 'final_retrun'; did you mean 'final_return'?"),
         ({"seeds": 0}, "seeds is a whole number of at least 1, not 0"),
         ({"population": 0}, "population is a whole number of at least 1, not 0"),
         ({"environments": []}, "environments is a list of at least one name, not []"),
@@ -190,3 +192,16 @@ def test_files_that_are_not_there_or_no_text(tmp_path: Path) -> None:
     (tmp_path / "study.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(ConfigError, match=r"study\.toml is no text: "):
         load_study(tmp_path / "study.toml")
+
+
+def test_every_metric_has_its_name_in_the_list(tmp_path: Path, quick_compilation: None) -> None:
+    """Outcomes are checked before anything trains, so the names must be known without training."""
+    import minutiae
+    from minutiae.control.metric_names import METRICS
+
+    plain = small(held_out_diagnostics=2)
+    seen: set[str] = set()
+    for number, config in enumerate((plain, plain.replace(algorithm="trpo"))):
+        (run,) = minutiae.train(config, name=str(number), out=tmp_path)
+        seen |= set(run.metrics().columns)
+    assert seen == set(METRICS)

@@ -132,6 +132,8 @@ def _plan_text(planned: Plan, deviation: float | None) -> str:
     lines.append(
         f"{len(planned.runs)} runs, {planned.steps:,} environment steps, in {len(planned.tasks)} populations of "
         f"{agents} agents, {planned.workers} at a time"
+        if study.command is None
+        else f"{len(planned.runs)} runs of a command, {planned.workers} at a time"
     )
     if planned.seconds is not None and planned.memory is not None:
         from minutiae.cli.display import duration

@@ -74,7 +74,7 @@ class StudyBoard:
             passed = self._clock() - self._started
             if done <= 0:
                 return None
-            iterations = {name: run.config.iterations for name, run in self.planned.items()}
+            iterations = {name: run.iterations for name, run in self.planned.items()}
             left = sum(
                 count - self._trained.get(name, 0) for name, count in iterations.items() if name not in self.done
             )

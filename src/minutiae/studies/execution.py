@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeAlias
 
-from minutiae.control.progress import Listener, ignore
-from minutiae.control.workers import Workers, usable_cores
-from minutiae.errors import ConfigError, MinutiaeError
+from minutiae.control.progress import Listener, Progress, ignore
+from minutiae.control.workers import RETRIES, Workers, usable_cores
+from minutiae.errors import ConfigError, MinutiaeError, RunError
 from minutiae.runs.directory import RunDirectory
 from minutiae.studies.claims import Claims
+from minutiae.studies.external import External, run_command
 from minutiae.studies.outcomes import choose_settings
-from minutiae.studies.results import StudyResults
+from minutiae.studies.results import StudyResults, planned_runs
 from minutiae.studies.store import Store, Task
 from minutiae.studies.study import PlannedRun, Study
 from minutiae.studies.study_file import load_study
@@ -57,7 +59,8 @@ def run_study(
     study = study if isinstance(study, Study) else load_study(study)
     store = Store.create(folder, study)
     store.forget_failures()
-    execute = executor or local_processes(workers or len(usable_cores()))
+    count = workers or len(usable_cores())
+    execute = executor or (local_processes(count) if study.command is None else local_commands(study, count))
     with store.claims() as claims:
         _finish(store, study.first_runs(), execute, claims, listener)
         if study.tuning is not None:
@@ -110,6 +113,48 @@ def local_processes(count: int) -> Executor:
         Workers(runs, count, [], listener, claim=claim, ended=ended).train()
 
     return execute
+
+
+def local_commands(study: Study, count: int) -> Executor:
+    """An executor for a study over somebody else's trainer: up to `count` of its commands at a time."""
+
+    def execute(store: Store, tasks: Sequence[Task], claims: Claims, listener: Listener) -> None:
+        planned = {run.id: run for run in planned_runs(store)}
+
+        def train(task: Task) -> None:
+            if not claims.take(task.id):
+                return
+            try:
+                if _open(store, task):
+                    _command(store, planned[task.runs[0]], study.outcomes, listener)
+            except MinutiaeError as error:
+                store.fail(task, str(error))
+            finally:
+                claims.release(task.id)
+
+        with ThreadPoolExecutor(count) as threads:
+            for done in [threads.submit(train, task) for task in tasks]:
+                done.result()
+
+    return execute
+
+
+def _command(store: Store, planned: PlannedRun, outcomes: Sequence[str], listener: Listener) -> None:
+    """Run the command of one run, as often as a failure may be tried again, and keep what it gave."""
+    assert isinstance(planned.config, External)
+    run = RunDirectory.open(store.run_path(planned.id))
+    for tried in range(1, RETRIES + 2):
+        listener(Progress(run.name, run.path, 0, 1, 0, 0, None, "starting"))
+        try:
+            found = run_command(planned.config, planned.seed, run.path, outcomes)
+        except RunError as error:
+            if tried > RETRIES:
+                raise RunError(f"{error} ({tried} times)") from error
+            listener(Progress(run.name, run.path, 0, 1, 0, 0, None, "retrying", str(error)))
+        else:
+            run.finish(summary={"outcomes": found, "final_return": found[outcomes[0]]})
+            listener(Progress(run.name, run.path, 1, 1, 0, 0, found[outcomes[0]], "finished"))
+            return
 
 
 def in_this_process(store: Store, tasks: Sequence[Task], claims: Claims, listener: Listener) -> None:

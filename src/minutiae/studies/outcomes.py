@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from minutiae.control.run import open_run
 from minutiae.control.trainer import OUTCOME_ITERATIONS, final_return
-from minutiae.errors import ConfigError, RunError, unknown
+from minutiae.errors import RunError
 from minutiae.runs.directory import RunDirectory
 from minutiae.runs.documents import read_json, write_json
 from minutiae.studies.designs import Cell
@@ -18,6 +17,15 @@ from minutiae.studies.store import Store
 EVALUATION_EPISODES = 100
 _EVALUATIONS = "evaluation.json"
 _REMEDY = "delete it; it is measured again"
+
+
+def measured(run: RunDirectory, names: Sequence[str]) -> dict[str, float | None]:
+    """The outcomes `names` of a run: read from its metrics, or as somebody else's trainer gave them."""
+    result = run.result
+    if result is not None and "outcomes" in result.summary:
+        return {name: result.summary["outcomes"].get(name) for name in names}
+    columns = run.metrics().frame().to_dict(as_series=False)
+    return {name: outcome(run, name, columns) for name in names}
 
 
 def outcome(run: RunDirectory, name: str, columns: Mapping[str, Sequence[Any]]) -> float | None:
@@ -36,9 +44,6 @@ def outcome(run: RunDirectory, name: str, columns: Mapping[str, Sequence[Any]]) 
 
     Args:
         columns: of `metrics.parquet`, by name.
-
-    Raises:
-        ConfigError: neither an outcome nor a column has this name.
     """
     if name.startswith("evaluation"):
         return _evaluated(run, deterministic=name == "evaluation_deterministic")
@@ -50,11 +55,7 @@ def outcome(run: RunDirectory, name: str, columns: Mapping[str, Sequence[Any]]) 
         if not seen:
             return None
         return float(max(seen) if name == "best_return" else np.mean(seen))
-    if name not in columns:
-        from minutiae.studies.study import OUTCOMES
-
-        raise ConfigError(unknown("outcome", name, [*OUTCOMES, *columns]))
-    values = [value for value in columns[name] if value is not None][-OUTCOME_ITERATIONS:]
+    values = [value for value in columns.get(name, ()) if value is not None][-OUTCOME_ITERATIONS:]
     return float(np.mean(values)) if values else None
 
 
@@ -85,13 +86,10 @@ def choose_settings(store: Store) -> dict[tuple[str, Cell], Cell]:
     study = store.study
     values: dict[tuple[str, Cell], dict[Cell, list[float]]] = {}
     for planned in study.first_runs():
-        run = open_run(store.run_path(planned.id))
-        directory = RunDirectory.open(run.path)
-        measured = outcome(directory, study.outcomes[0], run.metrics().to_dict(as_series=False))
-        by_setting = values.setdefault((planned.environment, planned.cell), {})
-        by_setting.setdefault(planned.setting, [])
-        if measured is not None:
-            by_setting[planned.setting].append(measured)
+        (value,) = measured(RunDirectory.open(store.run_path(planned.id)), study.outcomes[:1]).values()
+        found = values.setdefault((planned.environment, planned.cell), {}).setdefault(planned.setting, [])
+        if value is not None:
+            found.append(value)
     chosen = {}
     for (environment, cell), by_setting in values.items():
         means = {setting: float(np.mean(found)) for setting, found in by_setting.items() if found}

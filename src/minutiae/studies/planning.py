@@ -51,8 +51,10 @@ class Plan:
 
     @cached_property
     def steps(self) -> int:
-        """Environment steps of all runs."""
-        return sum(run.config.iterations * run.config.samples_per_iteration for run in self.runs)
+        """Environment steps of all runs; 0 for somebody else's command, which does not tell."""
+        if self.study.command is not None:
+            return 0
+        return sum(run.own.iterations * run.own.samples_per_iteration for run in self.runs)
 
     @property
     def seconds(self) -> float | None:
@@ -62,7 +64,7 @@ class Plan:
         by_id = {run.id: run for run in self.runs}
         durations = []
         for task in self.tasks:
-            config, per_iteration = by_id[task.runs[0]].config, self._of(task, by_id)
+            config, per_iteration = by_id[task.runs[0]].own, self._of(task, by_id)
             durations.append(START_SECONDS + config.iterations * per_iteration.seconds)
         return max(max(durations), sum(durations) / self.workers)
 
@@ -77,9 +79,9 @@ class Plan:
 
     def _of(self, task: Task, by_id: dict[str, PlannedRun]) -> Measured:
         """The measurement of the task's structure, scaled to its number of agents."""
-        config = by_id[task.runs[0]].config
+        config = by_id[task.runs[0]].own
         for first, measured in self.measured.items():
-            if structure(by_id[first].config) == structure(config):
+            if structure(by_id[first].own) == structure(config):
                 agents = next(len(one.runs) for one in self.tasks if one.runs[0] == first)
                 fewer = (agents - len(task.runs)) * predicted_bytes(config)
                 return Measured(measured.seconds * len(task.runs) / agents, measured.memory - fewer)
@@ -119,7 +121,7 @@ def plan_study(study: Study, workers: int | None = None, measure: bool = True) -
     unique = tuple({run.id: run for run in runs}.values())
     stages = [first, [run for run in unique if run.id not in {run.id for run in first}]]
     tasks = tuple(task for stage in stages if stage for task in plan_tasks(stage, study.population))
-    measured = dict(_measure(unique, tasks)) if measure else {}
+    measured = dict(_measure(unique, tasks)) if measure and study.command is None else {}
     return Plan(study, unique, tasks, workers or len(usable_cores()), measured)
 
 
@@ -128,10 +130,10 @@ def _measure(runs: Sequence[PlannedRun], tasks: Sequence[Task]) -> Iterator[tupl
     seen = set()
     for task in tasks:
         members = [by_id[run] for run in task.runs]
-        shape = structure(members[0].config)
+        shape = structure(members[0].own)
         if shape not in seen:
             seen.add(shape)
-            yield task.runs[0], measured([(run.config, run.seed) for run in members])
+            yield task.runs[0], measured([(run.own, run.seed) for run in members])
 
 
 def measured(agents: Sequence[tuple[Config, int]]) -> Measured:

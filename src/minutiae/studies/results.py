@@ -11,7 +11,7 @@ from minutiae.errors import RunError
 from minutiae.runs.directory import RunDirectory, is_run
 from minutiae.runs.metrics import read_table
 from minutiae.runs.origin import origin
-from minutiae.studies.outcomes import choose_settings, outcome
+from minutiae.studies.outcomes import choose_settings, measured
 from minutiae.studies.store import Store
 from minutiae.studies.study import PlannedRun, Study, level_text
 
@@ -154,12 +154,10 @@ def _row(store: Store, planned: PlannedRun, failure: str | None) -> dict[str, An
     result = run.result
     if result is not None:
         row |= {"status": result.status, "reason": "; ".join(result.reasons) or None}
-    table = read_table(run.metrics_path) if run.metrics_path.exists() else None
-    if table is not None and len(table):
-        row |= {"iterations": int(table["iteration"][-1]), "steps": int(table["steps"][-1])}
-    if result is not None:
-        columns = {} if table is None else table.to_dict(as_series=False)
-        row |= {name: outcome(run, name, columns) for name in study.outcomes}
+        row |= measured(run, study.outcomes)
+    log = run.metrics()
+    if len(log):
+        row |= {"iterations": log.last, "steps": log.column("steps")[-1]}
     return row
 
 

@@ -23,6 +23,7 @@ from minutiae.runs.directory import RunDirectory, is_run
 from minutiae.runs.documents import read_json, write_json
 from minutiae.runs.origin import origin
 from minutiae.studies.claims import Claims
+from minutiae.studies.external import External
 from minutiae.studies.study import PlannedRun, Study
 from minutiae.studies.study_file import FILE, load_study, study_to_toml
 
@@ -167,7 +168,14 @@ class Store:
     def _make(self, run: PlannedRun) -> None:
         path = self.run_path(run.id)
         if not is_run(path):
-            RunDirectory.create(path, to_toml(run.config), run.seed, about=origin())
+            text = run.config.text if isinstance(run.config, External) else to_toml(run.config)
+            RunDirectory.create(path, text, run.seed, about=origin())
+
+
+def _most_agents(run: PlannedRun) -> int:
+    if isinstance(run.config, External):
+        return 1
+    return max(1, min(MOST_AGENTS, MOST_BYTES // predicted_bytes(run.config)))
 
 
 def plan_tasks(runs: Sequence[PlannedRun], most: int | None = None) -> list[Task]:
@@ -178,10 +186,11 @@ def plan_tasks(runs: Sequence[PlannedRun], most: int | None = None) -> list[Task
     """
     groups: dict[object, list[PlannedRun]] = {}
     for run in runs:
-        groups.setdefault((structure(run.config), run.config.steps), []).append(run)
-    tasks = []
+        kind = run.id if isinstance(run.config, External) else (structure(run.config), run.config.steps)
+        groups.setdefault(kind, []).append(run)
+    tasks: list[tuple[int, Task]] = []
     for members in groups.values():
-        limit = most or max(1, min(MOST_AGENTS, MOST_BYTES // predicted_bytes(members[0].config)))
+        limit = most or _most_agents(members[0])
         count = -(-len(members) // limit)
         size, larger = divmod(len(members), count)
         start = 0

@@ -8,10 +8,12 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
+from minutiae.control.metric_names import METRICS
 from minutiae.details import CATALOGUE, Config, config_hash, preset
 from minutiae.details.config import check_names
 from minutiae.errors import ConfigError, unknown
 from minutiae.studies.designs import Cell, Design, Factor, make_design
+from minutiae.studies.external import External
 
 PROTOCOLS = ("held_out", "engstrom")
 """Who is reported after tuning: fresh seeds that chose nothing, or (by name only) the seeds that chose."""
@@ -72,12 +74,23 @@ class PlannedRun:
     setting: Cell
     seed: int
     stage: str
-    config: Config = field(repr=False)
+    config: Config | External = field(repr=False)
 
     @cached_property
     def id(self) -> str:
         """The name of its folder: 16 hexadecimal digits of config and seed."""
-        return config_hash(self.config, self.seed)
+        return self.config.id(self.seed) if isinstance(self.config, External) else config_hash(self.config, self.seed)
+
+    @property
+    def own(self) -> Config:
+        """The config of a run that minutiae trains."""
+        assert isinstance(self.config, Config)
+        return self.config
+
+    @property
+    def iterations(self) -> int:
+        """Of which progress is told; a command of somebody else's is one."""
+        return 1 if isinstance(self.config, External) else self.config.iterations
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,6 +110,8 @@ class Study:
         tuning: a grid to search within every cell, or `None`.
         outcomes: what a run is judged by; the first is the report's.
         population: agents trained as one program, at most; `None` chooses. Results depend on it by rounding only.
+        command: of somebody else's trainer, as `python train.py --lr {lr} --seed {seed}`; factors are then any names.
+        results: where its outcomes are, see `external.read_outcome`.
 
     Raises:
         ConfigError: a name, level or number that is none, or a cell (which is named) whose details do not fit together.
@@ -116,6 +131,8 @@ class Study:
     tuning: Tuning | None = None
     outcomes: tuple[str, ...] = ("final_return",)
     population: int | None = None
+    command: str | None = None
+    results: str = "outcome.json"
 
     def __post_init__(self) -> None:
         factors, bundles = split_factors(self.factors)
@@ -124,11 +141,17 @@ class Study:
         )
         _set(self, environments=_texts(self.environments, "environments"), outcomes=_texts(self.outcomes, "outcomes"))
         _at_least(self.seeds, "seeds", 1)
+        if self.command is not None and (self.flavour is not None or self.population is not None):
+            raise ConfigError("preset, flavour and population are of our own trainer; leave them out beside a command")
         _at_least(self.first_seed, "first_seed", 0)
         if self.population is not None:
             _at_least(self.population, "population", 1)
+        if self.command is None:
+            for name in self.outcomes:
+                if name not in OUTCOMES and name not in METRICS:
+                    raise ConfigError(unknown("outcome", name, [*OUTCOMES, *METRICS]))
         for bundle in self.bundles:
-            if bundle in CATALOGUE or bundle == PRESET:
+            if self.command is None and (bundle in CATALOGUE or bundle == PRESET):
                 raise ConfigError(f"the factor {bundle!r} is a detail; give it a list of levels, or another name")
         bundles = {
             name: {level: self._levels(details) for level, details in levels.items()}
@@ -150,6 +173,8 @@ class Study:
     def _checked(self, factor: Factor) -> Factor:
         """The factor with every level in the one form that it has."""
         name = factor.name
+        if self.command is not None:
+            return factor
         if name in self.bundles:
             for level in factor.levels:
                 if level not in self.bundles[name]:
@@ -163,12 +188,13 @@ class Study:
         return Factor(name, tuple(self._level(name, level) for level in factor.levels))
 
     def _levels(self, details: Mapping[str, Any]) -> dict[str, Any]:
-        check_names(details)
+        if self.command is None:
+            check_names(details)
         return {name: self._level(name, level) for name, level in details.items()}
 
     def _level(self, name: str, level: Any) -> Any:
         """A level in the one form that it has; of what is no detail, as it is."""
-        if name not in CATALOGUE:
+        if name not in CATALOGUE or self.command is not None:
             return level
         level = tuple(level) if isinstance(level, list) else level
         return CATALOGUE[name].parse(level) if isinstance(level, str) else CATALOGUE[name].check(level)
@@ -188,8 +214,8 @@ class Study:
         """The tuned settings; one empty setting without tuning."""
         return ((),) if self.tuning is None else self.tuning.settings
 
-    def config(self, environment: str, cell: Cell, setting: Cell = ()) -> Config:
-        """The config of one cell.
+    def config(self, environment: str, cell: Cell, setting: Cell = ()) -> Config | External:
+        """The config of one cell, or its command.
 
         Raises:
             ConfigError: its details do not fit together; the text begins with the cell.
@@ -197,13 +223,15 @@ class Study:
         levels: dict[str, Any] = {}
         start = self.preset
         for factor, level in zip(self.factors, cell, strict=True):
-            if factor.name == PRESET:
+            if factor.name == PRESET and self.command is None:
                 start = level
             else:
                 levels |= self.bundles[factor.name][level] if factor.name in self.bundles else {factor.name: level}
         if setting:
             assert self.tuning is not None
             levels |= {factor.name: level for factor, level in zip(self.tuning.grid, setting, strict=True)}
+        if self.command is not None:
+            return External(self.command, {**self.base, **levels}, environment, self.results)
         try:
             return preset(start, environment, self.flavour, **{**self.base, **levels})
         except ConfigError as error:

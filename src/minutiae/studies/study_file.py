@@ -27,6 +27,8 @@ KEYS = (
     "design",
     "outcomes",
     "population",
+    "command",
+    "results",
     "base",
     "factors",
     "tuning",
@@ -97,6 +99,8 @@ def study_to_toml(study: Study) -> str:
     lines += [f"seeds = {study.seeds}", f"first_seed = {study.first_seed}"]
     if study.population is not None:
         lines.append(f"population = {study.population}")
+    if study.command is not None:
+        lines += [f"command = {_quote(study.command)}", f"results = {_quote(study.results)}"]
     options = "".join(f", {key} = {_value(value)}" for key, value in study.options.items())
     lines.append(f"design = {{ name = {_quote(study.design)}{options} }}")
     if study.base:

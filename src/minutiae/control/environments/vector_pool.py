@@ -89,7 +89,10 @@ class VectorPool(BasePool):
             if self._awaiting[rows].all():
                 return self._next_first[rows]
             if len(rows) < self.rows:
-                raise RuntimeError(f"{self._name} resets by itself: name only finished rows, or all of them")
+                raise UnsupportedEnvironment(
+                    f"{self._name} resets by itself, so running episodes can be cut in all of its rows only; give it "
+                    "an autoreset mode that takes a reset_mask, or let all agents reset each iteration, or none"
+                )
             return self._reset_vector()[rows]
         mask = np.zeros(self.rows, dtype=np.bool_)
         mask[rows] = True

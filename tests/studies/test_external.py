@@ -1,0 +1,131 @@
+"""A study over somebody else's command: the same designs, store and tables; outcomes from JSON, CSV and TensorBoard."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import minutiae
+from minutiae.errors import ConfigError, RunError
+from minutiae.studies.external import External, read_outcome
+from minutiae.studies.study_file import study_from_toml, study_to_toml
+
+TRAINER = """
+import json, sys
+rate, clip, seed, folder = float(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4]
+print("training", rate, clip, seed)
+if clip == "broken":
+    sys.exit("no such clip")
+open(folder + "/outcome.json", "w").write(json.dumps({"score": 100 * rate + 10 * (clip == "0.2") + seed}))
+"""
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> str:
+    (tmp_path / "train it.py").write_text(TRAINER)
+    return f"{sys.executable} '{tmp_path / 'train it.py'}' {{lr}} {{clip}} {{seed}} {{folder}}"
+
+
+def study_of(command: str, **changes: Any) -> minutiae.Study:
+    plain: dict[str, Any] = {
+        "environments": "theirs",
+        "factors": {"lr": [0.1, 0.2], "clip": ["off", 0.2]},
+        "outcomes": "score",
+        "seeds": 3,
+        "command": command,
+    }
+    return minutiae.Study(**(plain | changes))
+
+
+def test_a_study_over_a_command(command: str, tmp_path: Path) -> None:
+    study = study_of(command)
+    assert study_from_toml(study_to_toml(study)) == study
+    results = minutiae.run_study(study, tmp_path / "study", workers=2)
+    frame = results.frame()
+    assert set(frame["status"]) == {"finished"}
+    assert frame.select("lr", "clip", "seed", "score").rows() == [
+        (str(lr), str(clip), seed, pytest.approx(100 * lr + 10 * (clip == 0.2) + seed))
+        for seed in range(3)
+        for lr in (0.1, 0.2)
+        for clip in ("off", 0.2)
+    ]
+    heard: list[Any] = []
+    minutiae.run_study(study, tmp_path / "study", listener=heard.append)
+    assert heard == []
+    log = results.path / "runs" / frame["run_id"][0] / "output.txt"
+    assert log.read_text() == "training 0.1 off 0\n"
+
+
+def test_its_report_says_what_mattered(command: str, tmp_path: Path) -> None:
+    results = minutiae.run_study(study_of(command), tmp_path / "study")
+    page = minutiae.write_report(results.data()).read_text()
+    assert "score" in page
+
+
+def test_tuning_over_a_command(command: str, tmp_path: Path) -> None:
+    study = study_of(command, factors={"clip": ["off", 0.2]}, tuning=minutiae.Tuning({"lr": [0.1, 0.3]}, seeds=1))
+    frame = minutiae.run_study(study, tmp_path / "study").frame()
+    assert set(frame.filter(frame["stage"] == "report")["lr"]) == {"0.3"}
+
+
+def test_a_command_that_fails_is_told_and_sinks_nothing(command: str, tmp_path: Path) -> None:
+    study = study_of(command, factors={"lr": [0.1, 0.2], "clip": ["off", "broken"]}, seeds=1)
+    frame = minutiae.run_study(study, tmp_path / "study").frame()
+    assert frame["status"].to_list() == ["finished", "failed", "finished", "failed"]
+    assert frame["reason"][1] == "the command ended with code 1: no such clip (3 times)"
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("train {lr} {seed}", "the command never uses clip; write {clip} where it belongs"),
+        ("train {lr} {clip}", "the command never uses {seed}; every run would be the same"),
+        ("train {lr} {clp} {seed}", "unknown name in the command 'clp'; did you mean 'clip'?"),
+        ("train {lr} {clip} {seed} {", "has a lone brace: "),
+    ],
+)
+def test_wrong_commands(text: str, error: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        study_of(text)
+    assert error in str(caught.value)
+    with pytest.raises(ConfigError, match="preset, flavour and population are of our own trainer"):
+        study_of("train {lr} {clip} {seed}", population=3)
+
+
+def test_values_need_no_quotes(tmp_path: Path) -> None:
+    external = External("run --name {name} --seed={seed} 'a b'", {"name": "x y; z"}, "e", "outcome.json")
+    assert external.words(3, tmp_path) == ["run", "--name", "x y; z", "--seed=3", "a b"]
+
+
+def test_outcomes_in_files(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"score": 3, "curve": [0, 1, 2, 3, 4, 5], "none": null}')
+    (tmp_path / "a.csv").write_text("step,score\n1,1.0\n2,\n3,2.0\n")
+    assert read_outcome(tmp_path / "a.json", "score") == 3.0
+    assert read_outcome(tmp_path / "a.json", "curve") == 3.0
+    assert read_outcome(tmp_path / "a.csv", "score") == 1.5
+    for name, text in (
+        ("scor", "unknown outcome in .* 'scor'; did you mean 'score'"),
+        ("none", "the outcome none in .* is no finite number; look at output.txt beside it"),
+    ):
+        with pytest.raises(RunError, match=text):
+            read_outcome(tmp_path / "a.json", name)
+    (tmp_path / "b.json").write_text("[1")
+    with pytest.raises(RunError, match="is no JSON: "):
+        read_outcome(tmp_path / "b.json", "score")
+    with pytest.raises(RunError, match="does not exist; check the path"):
+        read_outcome(tmp_path / "c.json", "score")
+
+
+def test_outcomes_in_tensorboard_files(tmp_path: Path) -> None:
+    from tensorboardX import SummaryWriter
+
+    with SummaryWriter(str(tmp_path / "logs" / "one")) as writer:
+        for step in range(10):
+            writer.add_scalar("eval/return", float(step), step)
+    assert read_outcome(tmp_path / "logs", "eval/return") == 7.0
+    (file,) = (tmp_path / "logs").glob("*/*tfevents*")
+    file.write_bytes(file.read_bytes()[:-5])  # cut off in the last record
+    assert read_outcome(tmp_path / "logs", "eval/return") == 6.0
