@@ -14,6 +14,7 @@ from minutiae.cli.study_display import StudyBoard, picture, show_study
 from minutiae.control.progress import Progress
 from minutiae.studies.study import Study
 from minutiae.studies.study_file import study_to_toml
+from small_runs import small
 
 STUDY = Study(
     question="Does value clipping help?",
@@ -44,11 +45,14 @@ def test_the_plan_in_words(file: Path, capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_a_plan_is_measured_unless_told_not_to(
-    file: Path, capsys: pytest.CaptureFixture[str], elsewhere: dict[str, str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], elsewhere: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("JAX_COMPILATION_CACHE_DIR", "QUICK_COMPILATION"):
         monkeypatch.setenv(name, elsewhere[name])
-    assert main(["study", "plan", str(file), "--workers", "1"]) == 0
+    levels = {name: getattr(small(), name) for name in ("environments", "rollout_length", "minibatches", "steps")}
+    study = Study(environments="training_probes:wander", factors={"discount": [0.9, 0.99]}, base=levels, seeds=1)
+    (tmp_path / "study.toml").write_text(study_to_toml(study))
+    assert main(["study", "plan", str(tmp_path / "study.toml"), "--workers", "1"]) == 0
     text = capsys.readouterr().out
     assert "about 0:0" in text
     assert "GiB of memory on this machine, as busy as it is now" in text

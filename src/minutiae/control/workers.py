@@ -40,6 +40,15 @@ def usable_cores() -> list[int]:
     return list(range(os.cpu_count() or 1))
 
 
+def worker_variables() -> dict[str, str]:
+    """The environment variables of a process that trains for this one."""
+    # One thread per library: there is a worker for each core, and more threads would only fight over them.
+    limits = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    # It finds the modules that this process finds: the user's own environments may lie beside their script.
+    found = os.pathsep.join(path or os.getcwd() for path in sys.path)
+    return {**os.environ, **limits, "PYTHONPATH": found}
+
+
 @dataclass
 class Worker:
     """One started process and what was heard of it."""
@@ -126,17 +135,13 @@ class Workers:
             command += ["--sink", sink]
         command += ["--", *(str(run.path) for run in self._chunks[chunk])]  # a folder's name may begin with a dash
         stderr = tempfile.TemporaryFile()  # noqa: SIM115 (closed when the worker has ended)
-        # One thread per library: there is a worker for each core, and more threads would only fight over them.
-        limits = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-        # A worker finds the modules that this process finds: the user's own environments may lie beside their script.
-        found = os.pathsep.join(path or os.getcwd() for path in sys.path)
         process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=stderr,
             text=True,
-            env={**os.environ, **limits, "PYTHONPATH": found},
+            env=worker_variables(),
         )
         worker = Worker(chunk, process, stderr)
         self._running.append(worker)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from minutiae.control.chunks import predicted_bytes
-from minutiae.control.workers import usable_cores
+from minutiae.control.workers import usable_cores, worker_variables
 from minutiae.details import Config, structure, to_toml
 from minutiae.errors import RunError
 from minutiae.studies.store import Task, plan_tasks
@@ -144,7 +144,8 @@ def measured(agents: Sequence[tuple[Config, int]]) -> Measured:
     """
     document = [[to_toml(config), seed] for config, seed in agents]
     process = subprocess.run(
-        [sys.executable, "-m", "minutiae.studies.measuring"],
+        [sys.executable, "-P", "-m", "minutiae.studies.measuring"],
+        env=worker_variables(),
         input=json.dumps(document),
         capture_output=True,
         text=True,
