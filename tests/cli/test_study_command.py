@@ -100,10 +100,12 @@ def test_the_board_counts_runs_and_means_and_time() -> None:
     board.note(report(runs[4], 0, None, "starting"))
     now[0] = 5.0
     board.note(report(runs[4], 1, 30.0))
-    # One iteration in five seconds; 11 runs of two iterations each are left, less the one done.
-    assert board.line() == "1 of 12 runs done, 1 running, 0:01:45 left"
-    assert board.cells()[0] == ("CartPole-v1", "value_clipping=off, reward_scaling=off", 1, 3, 20.0)
+    assert board.line() == "1 of 12 runs done, 1 running"
+    now[0] = 10.0
     board.note(report(runs[4], 2, None))
+    # The second iteration took five seconds; ten runs of two iterations are left.
+    assert board.line() == "1 of 12 runs done, 1 running, 0:01:40 left"
+    assert board.cells()[0] == ("CartPole-v1", "value_clipping=off, reward_scaling=off", 1, 3, 20.0)
     board.note(report(runs[4], 2, None, "finished"))
     assert board.cells()[0][2:] == (2, 3, 20.0)
     assert board.line().startswith("2 of 12 runs done, 0 running")

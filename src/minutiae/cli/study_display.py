@@ -41,7 +41,8 @@ class StudyBoard:
         self.done: dict[str, float | None] = dict(ended)
         self.running: dict[str, Progress] = {}
         self.failed: set[str] = set()
-        self._clock, self._started = clock, clock()
+        self._clock = clock
+        self._started: float | None = None
         self._trained: dict[str, int] = {}
         self._before: dict[str, int] = {}
         self._lock = threading.Lock()
@@ -57,8 +58,11 @@ class StudyBoard:
                 if progress.return_mean is None and known is not None:
                     progress = Progress(**{**vars(progress), "return_mean": known.return_mean})
                 self.running[progress.run] = progress
-                self._before.setdefault(progress.run, progress.iteration)
-            if progress.total_steps:
+                if progress.status == "training":
+                    # The first iteration waits for a process and the compiler, and must not count as speed.
+                    self._started = self._clock() if self._started is None else self._started
+                    self._before.setdefault(progress.run, progress.iteration)
+            if progress.iterations:
                 self._trained[progress.run] = progress.iteration
 
     @property
@@ -70,9 +74,9 @@ class StudyBoard:
     def seconds_left(self) -> float | None:
         """By the iterations done so far; `None` until some are."""
         with self._lock:
-            done = sum(self._trained[run] - self._before.get(run, 0) for run in self._trained)
-            passed = self._clock() - self._started
-            if done <= 0:
+            done = sum(self._trained[run] - before for run, before in self._before.items())
+            passed = 0.0 if self._started is None else self._clock() - self._started
+            if done <= 0 or passed <= 0:
                 return None
             iterations = {name: run.iterations for name, run in self.planned.items()}
             left = sum(
