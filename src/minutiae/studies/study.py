@@ -14,9 +14,7 @@ from minutiae.details.config import check_names
 from minutiae.errors import ConfigError, unknown
 from minutiae.studies.designs import Cell, Design, Factor, make_design
 from minutiae.studies.external import External
-
-PROTOCOLS = ("held_out", "engstrom")
-"""Who is reported after tuning: fresh seeds that chose nothing, or (by name only) the seeds that chose."""
+from minutiae.studies.tuning import Tuning, at_least, split_factors
 
 STAGES = ("tuning", "report")
 
@@ -25,38 +23,6 @@ OUTCOMES = ("final_return", "best_return", "area_under_curve", "evaluation", "ev
 
 PRESET = "preset"
 """The one factor that is no detail: its levels are presets, from which the cell's other details start."""
-
-
-@dataclass(frozen=True)
-class Tuning:
-    """A grid searched anew within every cell.
-
-    Attributes:
-        grid: details and the levels to try, crossed, as `{"learning_rate": [1e-4, 3e-4]}`; kept as `Factor`s.
-        seeds: how many, for every setting of every cell.
-        protocol: `held_out` reports fresh seeds at the setting with the highest mean; `engstrom` reports the very seeds
-            that chose it (Engstrom et al. 2020), which overstates.
-    """
-
-    grid: Any
-    seeds: int = 3
-    protocol: str = "held_out"
-
-    def __post_init__(self) -> None:
-        grid, bundles = split_factors(self.grid)
-        if bundles:
-            raise ConfigError(f"the tuned {min(bundles)} is a list of levels, not a table")
-        object.__setattr__(self, "grid", grid)
-        if not self.grid:
-            raise ConfigError("tuning needs a grid; name at least one detail, as in learning_rate = [1e-4, 3e-4]")
-        if self.protocol not in PROTOCOLS:
-            raise ConfigError(unknown("tuning protocol", self.protocol, PROTOCOLS))
-        _at_least(self.seeds, "tuning seeds", 1)
-
-    @cached_property
-    def settings(self) -> tuple[Cell, ...]:
-        """Every combination of the grid's levels."""
-        return make_design("factorial", self.grid).cells
 
 
 @dataclass(frozen=True)
@@ -140,12 +106,12 @@ class Study:
             self, factors=factors, bundles={**bundles, **self.bundles}, base=dict(self.base), options=dict(self.options)
         )
         _set(self, environments=_texts(self.environments, "environments"), outcomes=_texts(self.outcomes, "outcomes"))
-        _at_least(self.seeds, "seeds", 1)
+        at_least(self.seeds, "seeds", 1)
         if self.command is not None and (self.flavour is not None or self.population is not None):
             raise ConfigError("preset, flavour and population are of our own trainer; leave them out beside a command")
-        _at_least(self.first_seed, "first_seed", 0)
+        at_least(self.first_seed, "first_seed", 0)
         if self.population is not None:
-            _at_least(self.population, "population", 1)
+            at_least(self.population, "population", 1)
         if self.command is None:
             for name in self.outcomes:
                 if name not in OUTCOMES and name not in METRICS:
@@ -271,37 +237,9 @@ class Study:
                         yield PlannedRun(environment, cell, setting, seed, stage, config)
 
 
-def split_factors(given: Any) -> tuple[tuple[Factor, ...], dict[str, dict[str, dict[str, Any]]]]:
-    """Factors out of a mapping (or factors already), and those of their levels that stand for several details.
-
-    Raises:
-        ConfigError: neither a list of levels nor a table of tables.
-    """
-    if not isinstance(given, Mapping):
-        return tuple(given), {}
-    factors, bundles = [], {}
-    for name, levels in given.items():
-        if isinstance(levels, Mapping):
-            for level, details in levels.items():
-                if not isinstance(details, Mapping):
-                    raise ConfigError(f"{name}.{level} is a table of details and their levels, not {details!r}")
-            bundles[name] = {level: dict(details) for level, details in levels.items()}
-            factors.append(Factor(name, tuple(levels)))
-        elif isinstance(levels, list | tuple):
-            factors.append(Factor(name, tuple(levels)))
-        else:
-            raise ConfigError(f"{name} is a list of levels, not {levels!r}; as in {name} = [{levels!r}, ...]")
-    return tuple(factors), bundles
-
-
 def level_text(name: str, level: Any) -> str:
     """A level as people write it."""
     return CATALOGUE[name].format(level) if name in CATALOGUE else str(level)
-
-
-def _at_least(value: Any, name: str, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise ConfigError(f"{name} is a whole number of at least {least}, not {value!r}")
 
 
 def _texts(values: Any, name: str) -> tuple[str, ...]:
