@@ -78,7 +78,7 @@ class Preprocessing:
         rule=_POPULATION_OR_SAMPLE,
         source=f"population: {PPO2}; sample: {MADRYLAB}",
         finding="Differs in the first steps only.",
-        where="minutiae.control.normalizers:Estimator",
+        where="minutiae.control.moments:Estimator",
         who={
             "ppo2": "population",
             "implementation-matters": "sample",
@@ -151,7 +151,7 @@ class Preprocessing:
         rule=_POPULATION_OR_SAMPLE,
         source=f"population: {PPO2}; sample: {MADRYLAB}",
         finding="First scaled rewards are near the clip range (population) or near 1 in size (sample).",
-        where="minutiae.control.normalizers:Estimator",
+        where="minutiae.control.moments:Estimator",
         who={
             "ppo2": "population",
             "implementation-matters": "sample",
