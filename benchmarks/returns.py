@@ -106,15 +106,21 @@ def report(arguments: argparse.Namespace) -> None:
     table.write_parquet(output / "returns.parquet")
     polars.concat(frames).write_parquet(output / "curves.parquet", compression="zstd")
     (output / "returns.md").write_text(markdown(groups))
-    (output / "defaults.md").write_text(defaults(groups))
+    if any("=" in preset for preset, _ in groups):
+        (output / "defaults.md").write_text(defaults(groups))
     groups = {(preset, task): runs for (preset, task), runs in groups.items() if preset == "ppo"}
     figure = Figure(figsize=(10.0, 3.2 * -(-len(groups) // 2)), layout="constrained")
     for place, ((preset, task), runs) in enumerate(groups.items()):
         axes = figure.add_subplot(-(-len(groups) // 2), 2, place + 1)
         draw(axes, curves([run.path for run in runs]), "return_mean", "steps")
-        axes.set_title(f"{preset} on {task}")
-        if (legend := axes.get_legend()) is not None:
-            legend.remove()
+        notes = axes.get_title(loc="left")
+        axes.set_title("", loc="left")
+        axes.set_title(f"{preset} on {task}, {len(runs)} seeds", fontsize="medium")
+        axes.set_ylabel("mean return")
+    # One legend and one note for all: the panels differ in their task only.
+    for legend in list(figure.legends):
+        legend.remove()
+    figure.supxlabel(f"thick: {notes}".replace("; n: seeds", "; thin: each seed"), fontsize="small", color="0.35")
     figure.savefig(output / "returns.png", dpi=110)
 
 
