@@ -52,9 +52,7 @@ class Probe(gymnasium.Env):
         self.episode = -1
         self.time = 0
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[np.ndarray, dict]:
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict]:
         super().reset(seed=seed)
         self.episode += 1
         self.time = 0

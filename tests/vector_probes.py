@@ -61,11 +61,7 @@ class Blackjack(gymnasium.Wrapper):
 
     def _seen(self, observation: tuple[int, int, int]) -> Any:
         player, dealer, ace = observation
-        return (
-            {"player": player, "dealer": dealer, "ace": np.array([ace], np.float32)}
-            if self.named
-            else observation
-        )
+        return {"player": player, "dealer": dealer, "ace": np.array([ace], np.float32)} if self.named else observation
 
     def reset(self, **options: Any) -> tuple[Any, dict]:
         observation, info = self.env.reset(**options)

@@ -123,9 +123,7 @@ def test_orders():
 
 
 def test_encoding_of_off():
-    ranges = {
-        name for name, entry in CATALOGUE.items() if isinstance(entry.levels, Number) and entry.levels.off
-    }
+    ranges = {name for name, entry in CATALOGUE.items() if isinstance(entry.levels, Number) and entry.levels.off}
     assert {name: CATALOGUE[name].encode(None) for name in ranges if CATALOGUE[name].kind == NUMBER} == {
         "observation_clipping": float("inf"),
         "reward_clipping": float("inf"),
@@ -191,9 +189,7 @@ def test_where_names_code_that_exists(name):
 
 def test_importing_details_needs_the_standard_library_only():
     probe = "import sys, minutiae.details; print(*sorted({n.partition('.')[0] for n in sys.modules}))"
-    loaded = subprocess.run(
-        [sys.executable, "-c", probe], capture_output=True, text=True, check=True
-    ).stdout.split()
+    loaded = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True).stdout.split()
     assert {"numpy", "jax", "polars", "gymnasium", "envpool"}.isdisjoint(loaded)
 
 
@@ -201,7 +197,5 @@ def test_importing_details_needs_the_standard_library_only():
 def test_every_author_and_repository_cited_is_in_the_references(name):
     entry = CATALOGUE[name]
     for prose in (entry.source, entry.finding):
-        for cited in re.findall(
-            r"[A-Z]\w+ (?:et al\.|and Ba) \d{4}|[\w-]+/[\w-]+-\w+|Baselines \w+_?\w*", prose
-        ):
+        for cited in re.findall(r"[A-Z]\w+ (?:et al\.|and Ba) \d{4}|[\w-]+/[\w-]+-\w+|Baselines \w+_?\w*", prose):
             assert cited in REFERENCES

@@ -44,9 +44,7 @@ def test_equal_numbers_and_structure_come_from_levels_alone(config):
 
 def test_the_file_is_complete_flat_and_grouped():
     text = to_toml(Config(environment='odd "id"\\é-v0', value_clipping="max"))
-    assert text.startswith(
-        '# budget\nenvironment = "odd \\"id\\"\\\\é-v0"\nalgorithm = "ppo"\nsteps = 1000000\n'
-    )
+    assert text.startswith('# budget\nenvironment = "odd \\"id\\"\\\\é-v0"\nalgorithm = "ppo"\nsteps = 1000000\n')
     assert list(tomllib.loads(text)) == list(CATALOGUE)
     for line in (
         'segment_iterations = "automatic"',
@@ -78,9 +76,7 @@ def test_the_file_is_complete_flat_and_grouped():
 
 def test_a_short_file_takes_defaults():
     text = 'environment = "Hopper-v5"\nratio_clipping = "off"\nseparate_optimizers = true\nsteps = 4_096\n'
-    assert from_toml(text) == Config(
-        environment="Hopper-v5", ratio_clipping=None, separate_optimizers=True, steps=4096
-    )
+    assert from_toml(text) == Config(environment="Hopper-v5", ratio_clipping=None, separate_optimizers=True, steps=4096)
 
 
 @pytest.mark.parametrize(
@@ -153,9 +149,7 @@ def test_numbers_by_hand():
     # A joint optimizer has one rate, and a radius without a final one stays.
     assert encoded["learning_rate"] == encoded["value_learning_rate"] == 1e-3
     assert encoded["max_kl_final"] == encoded["max_kl"] == 0.01
-    trpo = Config(
-        environment="Hopper-v5", algorithm="trpo", max_kl=0.04, max_kl_final=0.07, value_learning_rate=1e-4
-    )
+    trpo = Config(environment="Hopper-v5", algorithm="trpo", max_kl=0.04, max_kl_final=0.07, value_learning_rate=1e-4)
     assert numbers(trpo)["max_kl_final"] == 0.07
     assert numbers(trpo)["value_learning_rate"] == 1e-4
 

@@ -139,9 +139,7 @@ def test_replace_takes_along_what_loses_its_effect():
     assert clipped.replace(value_clipping=None) == Config(environment="Hopper-v5")
     assert clipped.replace(value_clipping="min").value_clipping_range == 10.0
 
-    trpo = Config(
-        environment="Hopper-v5", ratio_clipping=None, epochs=4, entropy_coefficient=0.01, learning_rate=1e-3
-    )
+    trpo = Config(environment="Hopper-v5", ratio_clipping=None, epochs=4, entropy_coefficient=0.01, learning_rate=1e-3)
     assert trpo.replace(algorithm="trpo") == Config(environment="Hopper-v5", algorithm="trpo")
 
 

@@ -75,9 +75,7 @@ def test_value_of_the_next_episode_does_not_leak_through_a_truncation(library):
 @pytest.mark.parametrize("name", reference_vectors.names("gae_"))
 def test_reference_advantages_and_returns(library, name):
     vector = reference_vectors.load(name)
-    rewards, values, not_dones = (
-        library.asarray(vector[key].T) for key in ("rewards", "values", "not_dones")
-    )
+    rewards, values, not_dones = (library.asarray(vector[key].T) for key in ("rewards", "values", "not_dones"))
     discount, gae_lambda = float(vector["gamma"]), float(vector["lam"])
     # The study's code treats every end as terminal and lets the last state bootstrap with itself.
     following = library.concatenate([values[1:], library.full((1, 1), 1e9)])
@@ -85,9 +83,7 @@ def test_reference_advantages_and_returns(library, name):
     rewards, next_values, terminated, mask = bootstrap(
         values, following, 1 - not_dones, never, rewards, discount, TERMINAL, SELF
     )
-    advantages = generalized_advantages(
-        rewards, values, next_values, terminated, never, discount, gae_lambda, mask
-    )
+    advantages = generalized_advantages(rewards, values, next_values, terminated, never, discount, gae_lambda, mask)
     returns = rewards_to_go(rewards, 1 - not_dones, discount)
     np.testing.assert_allclose(advantages, vector["advantages"].T, rtol=1e-6, atol=1e-12)
     np.testing.assert_allclose(returns, vector["returns"].T, rtol=1e-6, atol=1e-12)
@@ -97,9 +93,7 @@ def test_reference_advantages_and_returns(library, name):
 def test_advantages_are_the_discounted_sum_of_differences(seed, discount, gae_lambda):
     arrays = rollout(seed)
     expected = by_definition(*arrays, discount, gae_lambda)
-    np.testing.assert_allclose(
-        generalized_advantages(*arrays, discount, gae_lambda), expected, rtol=1e-9, atol=1e-9
-    )
+    np.testing.assert_allclose(generalized_advantages(*arrays, discount, gae_lambda), expected, rtol=1e-9, atol=1e-9)
 
 
 @given(st.integers(0, 2**32 - 1), st.floats(0, 1))
@@ -116,12 +110,8 @@ def test_lambda_one_gives_returns_less_values(seed, discount):
     # Consistent values: the next value is the value of the next step, wherever an episode goes on.
     next_values = np.concatenate([values[1:], np.zeros((1, 3))])
     ended = terminated | truncated
-    advantages = generalized_advantages(
-        rewards, values, next_values, ended, np.zeros_like(ended), discount, 1.0
-    )
-    np.testing.assert_allclose(
-        advantages, rewards_to_go(rewards, ended, discount) - values, rtol=1e-9, atol=1e-9
-    )
+    advantages = generalized_advantages(rewards, values, next_values, ended, np.zeros_like(ended), discount, 1.0)
+    np.testing.assert_allclose(advantages, rewards_to_go(rewards, ended, discount) - values, rtol=1e-9, atol=1e-9)
 
 
 def test_numpy_and_jax_agree_in_float32_and_keep_the_dtype():
@@ -198,9 +188,7 @@ def test_a_step_that_is_both_terminated_and_truncated_is_terminated(library):
     yes = library.asarray([True])
     values = library.asarray([4.0])
     for level in range(4):
-        rewards, _, terminated, mask = bootstrap(
-            values, values, yes, yes, library.asarray([2.0]), 0.5, level, NEXT
-        )
+        rewards, _, terminated, mask = bootstrap(values, values, yes, yes, library.asarray([2.0]), 0.5, level, NEXT)
         assert (float(rewards[0]), bool(terminated[0]), float(mask[0])) == (2.0, True, 1.0)
 
 
@@ -244,9 +232,7 @@ def test_hand_worked_recurrence(library):
 
 def test_arrays_that_would_broadcast_are_refused():
     column = np.zeros((3, 1))
-    with pytest.raises(
-        ValueError, match=r"one shape: rewards \(3,\), values \(3, 1\), .*reshape the odd one"
-    ):
+    with pytest.raises(ValueError, match=r"one shape: rewards \(3,\), values \(3, 1\), .*reshape the odd one"):
         temporal_differences(np.zeros(3), column, np.zeros(3), np.zeros(3), 0.9)
 
 

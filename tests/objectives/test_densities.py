@@ -28,14 +28,10 @@ def test_hand_worked_gaussian(library):
     # x = 3, mean 1, std 2: z = 1; log density = -1/2 - log 2 - log(2 pi) / 2 = -0.5 - 0.693147 - 0.918939 =
     # -2.112086
     x, mean, log_std = library.asarray([3.0]), library.asarray([1.0]), library.asarray([np.log(2.0)])
-    np.testing.assert_allclose(
-        densities.gaussian_log_density(x, mean, log_std), -2.112085713764618, rtol=1e-12
-    )
+    np.testing.assert_allclose(densities.gaussian_log_density(x, mean, log_std), -2.112085713764618, rtol=1e-12)
     # KL(N(1, 2) || N(0, 1)) = log(1/2) + (4 + 1) / 2 - 1/2 = 2 - 0.693147
     zero = library.asarray([0.0])
-    np.testing.assert_allclose(
-        densities.gaussian_divergence(mean, log_std, zero, zero), 2 - np.log(2), rtol=1e-12
-    )
+    np.testing.assert_allclose(densities.gaussian_divergence(mean, log_std, zero, zero), 2 - np.log(2), rtol=1e-12)
 
 
 @given(st.lists(st.tuples(finite, st.floats(-3, 3), finite, st.floats(-3, 3)), min_size=1, max_size=5))
@@ -62,9 +58,7 @@ def test_hand_worked_categorical(library):
     # logits log [1, 2, 5]: probabilities 1/8, 2/8, 5/8
     logits = library.log(library.asarray([1.0, 2.0, 5.0]))
     p = np.array([1, 2, 5]) / 8
-    log_probability = densities.categorical_log_probability(
-        library.asarray([2, 0]), library.stack([logits] * 2)
-    )
+    log_probability = densities.categorical_log_probability(library.asarray([2, 0]), library.stack([logits] * 2))
     np.testing.assert_allclose(log_probability, np.log([5 / 8, 1 / 8]), rtol=1e-12)
     np.testing.assert_allclose(densities.categorical_entropy(logits), -(p * np.log(p)).sum(), rtol=1e-12)
     # against the uniform: log 3 - entropy

@@ -42,9 +42,7 @@ def test_hand_worked_dual_clipping(library):
 
 def test_reference_surrogates(library):
     vector = reference_vectors.load("surrogate")
-    new, old, advantages = (
-        library.asarray(vector[key]) for key in ("new_log_probs", "old_log_probs", "advantages")
-    )
+    new, old, advantages = (library.asarray(vector[key]) for key in ("new_log_probs", "old_log_probs", "advantages"))
     ratios, normalized = ratio(new, old), normalize(advantages, 1)
     clip_range = float(vector["clip_eps"])
     np.testing.assert_allclose(surrogate(ratios, normalized), vector["unclipped"], rtol=1e-6)
@@ -90,9 +88,7 @@ def test_slope_of_the_clipped_surrogate(log_ratio, advantage, slope, dual_clip):
 def test_switches_that_are_off_keep_the_slope_of_the_plain_surrogate(advantage):
     def slope(clip_range, dual_clip):
         def objective(new):
-            return clipped_surrogate(
-                ratio(new, jnp.zeros(1)), jnp.float32([advantage]), clip_range, dual_clip
-            ).sum()
+            return clipped_surrogate(ratio(new, jnp.zeros(1)), jnp.float32([advantage]), clip_range, dual_clip).sum()
 
         return jax.grad(objective)(jnp.float32([0.7]))
 

@@ -83,9 +83,7 @@ def test_order_of_the_levels(seed, clip_range):
 def test_each_level_has_the_slope_of_the_branch_it_takes(level):
     # Sample 1 of the table: V = 3, G = 4, V_c = 1 is outside the range, where its slope is 0.
     slope = jax.grad(
-        lambda v: clipped_value_loss(
-            v, jnp.zeros(1), jnp.float32([4.0]), jnp.float32(1.0), jnp.float32(level)
-        ).sum()
+        lambda v: clipped_value_loss(v, jnp.zeros(1), jnp.float32([4.0]), jnp.float32(1.0), jnp.float32(level)).sum()
     )(jnp.float32([3.0]))
     unclipped = {OFF: -2.0, MAX: 0.0, MIN: -2.0, CLIPPED_ONLY: 0.0, MAX_SIGNED: -2.0}
     np.testing.assert_allclose(slope, [unclipped[level]])
@@ -93,9 +91,9 @@ def test_each_level_has_the_slope_of_the_branch_it_takes(level):
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_inside_the_range_every_level_has_the_slope_of_the_squared_error(level):
-    slope = jax.grad(
-        lambda v: clipped_value_loss(v, jnp.zeros(1), jnp.float32([4.0]), 1.0, jnp.float32(level)).sum()
-    )(jnp.float32([0.5]))
+    slope = jax.grad(lambda v: clipped_value_loss(v, jnp.zeros(1), jnp.float32([4.0]), 1.0, jnp.float32(level)).sum())(
+        jnp.float32([0.5])
+    )
     np.testing.assert_allclose(slope, [2 * (0.5 - 4.0)])
 
 
