@@ -40,7 +40,7 @@ def test_killed_at_random_moments_it_ends_as_undisturbed(tmp_path: Path, elsewhe
     study = small_study()
     (tmp_path / "study.toml").write_text(study_to_toml(study))
     command = [sys.executable, "-m", "minutiae", "study", "run", str(tmp_path / "study.toml"), "--out", str(tmp_path)]
-    # Steps that take a while, and writes that take longer, to be killed in.
+    # Steps that take a while, so that a kill finds training under way.
     slowly = {**elsewhere, "PROBE_DELAY": "0.002"}
 
     def start(name: str, environment: dict[str, str], workers: int = 2) -> subprocess.Popen[str]:
