@@ -102,3 +102,14 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(RunError, match="cannot write"):
         Claims(tmp_path / "file").take("task")
+
+
+def test_what_the_dead_left_is_swept_and_the_living_keep_theirs(tmp_path: Path) -> None:
+    elsewhere(tmp_path, age=0.0)
+    with Claims(tmp_path, lease=10.0) as claims:
+        assert claims.take("mine")
+        claims.sweep()
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["mine", "task"]
+        os.utime(tmp_path / "task", (0, 0))
+        claims.sweep()
+        assert [path.name for path in tmp_path.iterdir()] == ["mine"]

@@ -92,6 +92,13 @@ class Claims:
                 if self._read(self._folder / name).get("token") == self._token:
                     (self._folder / name).unlink(missing_ok=True)
 
+    def sweep(self) -> None:
+        """Remove the claims that dead processes left; those of the living stay."""
+        for path in self._folder.glob("[!.]*"):
+            with contextlib.suppress(OSError):
+                if path.name not in self._held and not self._alive(path):
+                    path.unlink(missing_ok=True)
+
     def _make(self, path: Path) -> bool:
         # Written beside and linked into place: a claim is never seen half-written, and a link never replaces one.
         beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.new")

@@ -65,6 +65,7 @@ def run_study(
         _finish(store, study.first_runs(), execute, claims, listener)
         if study.tuning is not None:
             _finish(store, study.final_runs(choose_settings(store)), execute, claims, listener)
+        claims.sweep()
     return StudyResults(store)
 
 
