@@ -18,7 +18,7 @@ import polars as pl
 from minutiae.reports.study import write_report
 from minutiae.studies.factors import Factor
 from minutiae.studies.results import StudyData
-from minutiae.studies.study import Study, level_text
+from minutiae.studies.study import Study
 
 FACTORS = (
     Factor("reward_scaling", (None, "returns")),
@@ -48,7 +48,7 @@ def synthetic(runs: int, iterations: int, factors: int, folder: Path) -> StudyDa
     outcome = 1000 + codes @ (100.0 * np.arange(1, factors + 1)) + generator.normal(0, 100, total)
     labels = [study.label(cell) for cell in cells]
     levels = {
-        factor.name: np.array([level_text(factor.name, level) for level in factor.levels])[codes[:, place]]
+        factor.name: np.array([study.written(factor.name, level) for level in factor.levels])[codes[:, place]]
         for place, factor in enumerate(study.factors)
     }
     ids = np.array([f"{place:016x}" for place in range(total)])

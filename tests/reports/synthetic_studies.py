@@ -11,7 +11,7 @@ import polars as pl
 
 from minutiae.studies.factors import Factor
 from minutiae.studies.results import StudyData
-from minutiae.studies.study import Study, Tuning, level_text
+from minutiae.studies.study import Study, Tuning
 
 VALUE_CLIPPING = Factor("value_clipping", (None, "max"))
 ANNEALING = Factor("learning_rate_annealing", (None, "linear"))
@@ -56,7 +56,7 @@ def study_data(
                 "seed": run.seed,
                 "stage": run.stage,
                 "cell": study.label(run.cell),
-                **{factor.name: level_text(factor.name, level) for factor, level in (*levels, *tuned)},
+                **{factor.name: study.written(factor.name, level) for factor, level in (*levels, *tuned)},
                 "status": "finished",
                 "reason": None,
                 "iterations": iterations,

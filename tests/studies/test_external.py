@@ -95,6 +95,36 @@ def test_wrong_commands(text: str, error: str) -> None:
         study_of("train {lr} {clip} {seed}", population=3)
 
 
+@pytest.mark.parametrize("name", ["seed", "folder", "results", "lr.max", "two-words"])
+def test_names_that_a_command_cannot_have(name: str) -> None:
+    with pytest.raises(ConfigError, match=f"a factor of a command cannot be called '{name}'; take letters, digits"):
+        study_of(f"train {{{name}}} {{seed}}", factors={name: [1, 2]})
+
+
+def test_a_factor_may_be_called_like_one_of_our_details(command: str, tmp_path: Path) -> None:
+    """And have levels that our detail does not."""
+    command = command.replace("{lr}", "{learning_rate}").replace("{clip}", "{value_clipping}")
+    factors = {"learning_rate": [0.1, 0.2], "value_clipping": ["none", "0.2"]}
+    study = study_of(command, factors=factors, seeds=1)
+    assert study_from_toml(study_to_toml(study)) == study
+    frame = minutiae.run_study(study, tmp_path / "study").frame()
+    assert set(frame["value_clipping"]) == {"none", "0.2"}
+    assert set(frame["status"]) == {"finished"}
+
+
+def test_ctrl_c_starts_no_further_command(command: str, tmp_path: Path) -> None:
+    started: list[str] = []
+
+    def interrupt(progress: Any) -> None:
+        started.append(progress.run)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        minutiae.run_study(study_of(command), tmp_path / "study", workers=1, listener=interrupt)
+    assert len(started) < 12
+    assert not list((tmp_path / "study" / "claims").glob("[!.]*"))
+
+
 def test_values_need_no_quotes(tmp_path: Path) -> None:
     external = External("run --name {name} --seed={seed} 'a b'", {"name": "x y; z"}, "e", "outcome.json")
     assert external.words(3, tmp_path) == ["run", "--name", "x y; z", "--seed=3", "a b"]

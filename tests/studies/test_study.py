@@ -205,3 +205,21 @@ def test_every_metric_has_its_name_in_the_list(tmp_path: Path, quick_compilation
         (run,) = minutiae.train(config, name=str(number), out=tmp_path)
         seen |= set(run.metrics().columns)
     assert seen == set(METRICS)
+
+
+def test_factors_keep_their_order_in_the_file_and_off_has_a_word_there() -> None:
+    """Cells, and with them which runs train together, follow the order of the factors."""
+    bundle = {"plain": {"reward_scaling": None}, "scaled": {"reward_scaling": "returns", "reward_clipping": 5}}
+    study = Study(
+        environments="Hopper-v5",
+        factors={"rewards": bundle, "value_clipping": [None, "max"]},
+        design="cells",
+        options={
+            "cells": [{"rewards": "plain", "value_clipping": None}, {"rewards": "scaled", "value_clipping": "max"}]
+        },
+        base={"segment_iterations": None},
+    )
+    again = study_from_toml(study_to_toml(study))
+    assert [factor.name for factor in again.factors] == ["rewards", "value_clipping"]
+    assert again.layout.cells == study.layout.cells
+    assert [run.id for run in again.first_runs()] == [run.id for run in study.first_runs()]

@@ -134,8 +134,13 @@ def local_commands(study: Study, count: int) -> Executor:
                 claims.release(task.id)
 
         with ThreadPoolExecutor(count) as threads:
-            for done in [threads.submit(train, task) for task in tasks]:
-                done.result()
+            try:
+                for done in [threads.submit(train, task) for task in tasks]:
+                    done.result()
+            except BaseException:
+                # Ctrl-C, above all: what runs has heard it too, and nothing more may start.
+                threads.shutdown(wait=False, cancel_futures=True)
+                raise
 
     return execute
 

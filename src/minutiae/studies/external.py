@@ -58,6 +58,12 @@ class External:
             raise ConfigError(
                 f"the command {self.command!r} has a lone brace: {error}; double it to mean it"
             ) from error
+        for name in self.levels:
+            if name in (*ALWAYS, "command", "results") or not name.isidentifier():
+                raise ConfigError(
+                    f"a factor of a command cannot be called {name!r}; take letters, digits and underscores, and "
+                    f"none of {', '.join(ALWAYS)}, command, results"
+                )
         for name in named:
             if name not in self.levels and name not in ALWAYS:
                 raise ConfigError(unknown("name in the command", name, [*self.levels, *ALWAYS]))

@@ -12,8 +12,8 @@ from minutiae.runs.directory import RunDirectory, is_run
 from minutiae.runs.metrics import read_table
 from minutiae.runs.origin import origin
 from minutiae.studies.outcomes import choose_settings, measured
-from minutiae.studies.store import Store
-from minutiae.studies.study import PlannedRun, Study, level_text
+from minutiae.studies.store import Store, Task
+from minutiae.studies.study import PlannedRun, Study
 
 if TYPE_CHECKING:
     import polars
@@ -128,8 +128,6 @@ def planned_runs(store: Store) -> list[PlannedRun]:
 
 
 def _ended(store: Store, run: PlannedRun) -> bool:
-    from minutiae.studies.store import Task
-
     return (store.run_path(run.id) / "result.json").exists() or store.failure(Task((run.id,))) is not None
 
 
@@ -168,4 +166,4 @@ def _level_names(study: Study) -> list[str]:
 
 def _levels(study: Study, planned: PlannedRun) -> dict[str, str]:
     levels = (*planned.cell, *planned.setting)
-    return {name: level_text(name, level) for name, level in zip(_level_names(study), levels, strict=True)}
+    return {name: study.written(name, level) for name, level in zip(_level_names(study), levels, strict=True)}

@@ -14,6 +14,7 @@ from minutiae.details.config import check_names
 from minutiae.errors import ConfigError, unknown
 from minutiae.studies.designs import Cell, Design, Factor, make_design
 from minutiae.studies.external import External
+from minutiae.studies.factors import level_text
 from minutiae.studies.tuning import Tuning, at_least, split_factors
 
 STAGES = ("tuning", "report")
@@ -206,7 +207,13 @@ class Study:
     def label(self, cell: Cell) -> str:
         """The cell in words, as in `value_clipping=max, reward_scaling=off`."""
         pairs = zip(self.factors, cell, strict=True)
-        return ", ".join(f"{factor.name}={level_text(factor.name, level)}" for factor, level in pairs)
+        return ", ".join(f"{factor.name}={self.written(factor.name, level)}" for factor, level in pairs)
+
+    def written(self, name: str, level: Any) -> str:
+        """A level of a factor or detail as people write it."""
+        if self.command is None and name in CATALOGUE:
+            return CATALOGUE[name].format(level)
+        return level_text(level)
 
     def first_runs(self) -> list[PlannedRun]:
         """What can be trained at once: the tuning of every cell, or, without one, all that is reported."""
@@ -235,11 +242,6 @@ class Study:
                     for setting in settings:
                         config = self.config(environment, cell, setting)
                         yield PlannedRun(environment, cell, setting, seed, stage, config)
-
-
-def level_text(name: str, level: Any) -> str:
-    """A level as people write it."""
-    return CATALOGUE[name].format(level) if name in CATALOGUE else str(level)
 
 
 def _texts(values: Any, name: str) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -13,7 +14,7 @@ from minutiae.errors import ConfigError, unknown
 from minutiae.runs.atomic import read_bytes, reason
 from minutiae.runs.documents import MOST_TEXT
 from minutiae.studies.designs import DESIGNS, Factor
-from minutiae.studies.study import Study, Tuning, level_text
+from minutiae.studies.study import Study, Tuning
 
 FILE = "study.toml"
 
@@ -101,20 +102,15 @@ def study_to_toml(study: Study) -> str:
         lines.append(f"population = {study.population}")
     if study.command is not None:
         lines += [f"command = {_quote(study.command)}", f"results = {_quote(study.results)}"]
-    options = "".join(f", {key} = {_value(value)}" for key, value in study.options.items())
-    lines.append(f"design = {{ name = {_quote(study.design)}{options} }}")
+    design = {"name": study.design, **{key: _option(study, key, value) for key, value in study.options.items()}}
+    lines.append(f"design = {_value(design)}")
     if study.base:
-        lines += ["", "[base]", *(f"{name} = {_level(name, level)}" for name, level in study.base.items())]
-    lines += ["", "[factors]"]
-    lines += [_factor(factor) for factor in study.factors if factor.name not in study.bundles]
-    for factor in study.factors:
-        for level in factor.levels if factor.name in study.bundles else ():
-            details = study.bundles[factor.name][level]
-            lines += ["", f"[factors.{_quote(factor.name)}.{_quote(level)}]"]
-            lines += [f"{name} = {_level(name, value)}" for name, value in details.items()]
+        lines += ["", "[base]", *(f"{_key(name)} = {_level(study, name, level)}" for name, level in study.base.items())]
+    # Levels that stand for several details are inline tables, so that factors keep their order: cells depend on it.
+    lines += ["", "[factors]", *(_factor(study, factor) for factor in study.factors)]
     if study.tuning is not None:
         lines += ["", "[tuning]", f"seeds = {study.tuning.seeds}", f"protocol = {_quote(study.tuning.protocol)}"]
-        lines += ["", "[tuning.grid]", *(_factor(factor) for factor in study.tuning.grid)]
+        lines += ["", "[tuning.grid]", *(_factor(study, factor) for factor in study.tuning.grid)]
     return "\n".join(lines) + "\n"
 
 
@@ -154,24 +150,48 @@ def _list(given: Any) -> tuple[Any, ...]:
     return (given,) if isinstance(given, str) else tuple(given) if isinstance(given, list) else (given,)
 
 
-def _factor(factor: Factor) -> str:
-    return f"{factor.name} = [{', '.join(_level(factor.name, level) for level in factor.levels)}]"
+def _option(study: Study, key: str, value: Any) -> Any:
+    """An option of the design; the levels of explicit cells as text, for TOML has no word for off."""
+    if key != "cells":
+        return value
+    return [
+        {name: level if _is_number(level) else study.written(name, level) for name, level in cell.items()}
+        for cell in value
+    ]
 
 
-def _level(name: str, level: Any) -> str:
-    return (
-        repr(level)
-        if isinstance(level, int | float) and not isinstance(level, bool)
-        else _quote(level_text(name, level))
-    )
+def _factor(study: Study, factor: Factor) -> str:
+    if factor.name in study.bundles:
+        levels = ", ".join(
+            f"{_key(level)} = {_details(study, details)}" for level, details in study.bundles[factor.name].items()
+        )
+        return f"{_key(factor.name)} = {{ {levels} }}"
+    return f"{_key(factor.name)} = [{', '.join(_level(study, factor.name, level) for level in factor.levels)}]"
+
+
+def _details(study: Study, details: Mapping[str, Any]) -> str:
+    return "{ " + ", ".join(f"{_key(name)} = {_level(study, name, level)}" for name, level in details.items()) + " }"
+
+
+def _level(study: Study, name: str, level: Any) -> str:
+    return repr(level) if _is_number(level) else _quote(study.written(name, level))
 
 
 def _value(value: Any) -> str:
     if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{_quote(key)} = {_value(item)}" for key, item in value.items()) + " }"
+        return "{ " + ", ".join(f"{_key(key)} = {_value(item)}" for key, item in value.items()) + " }"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(_value(item) for item in value) + "]"
-    return repr(value) if isinstance(value, int | float) and not isinstance(value, bool) else _quote(value)
+    return repr(value) if _is_number(value) else _quote(value)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _key(name: str) -> str:
+    """A key of TOML; a dot in a bare one would make it two."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _quote(name)
 
 
 def _quote(value: Any) -> str:

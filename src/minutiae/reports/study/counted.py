@@ -9,7 +9,6 @@ import numpy as np
 import polars as pl
 
 from minutiae.errors import RunError, unknown
-from minutiae.studies.study import level_text
 
 if TYPE_CHECKING:
     from minutiae.studies.results import StudyData
@@ -126,7 +125,7 @@ def count_runs(study: Study, rows: pl.DataFrame, outcome: str, extra: tuple[Any,
     factors, columns = [], []
     for factor in (*study.factors, *extra):
         texts = found[factor.name].cast(pl.String)
-        known = [level_text(factor.name, level) for level in factor.levels]
+        known = [study.written(factor.name, level) for level in factor.levels]
         present = set(texts.unique().drop_nulls().to_list())
         levels = [text for text in known if text in present] + sorted(present - set(known))
         if len(levels) < 2:

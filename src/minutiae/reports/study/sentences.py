@@ -11,7 +11,9 @@ from minutiae.reports.study.words import arrow, clear, count, explained, interva
 from minutiae.statistics import Attribution, Effect
 
 if TYPE_CHECKING:
+    from minutiae.studies.factors import Factor
     from minutiae.studies.results import StudyData
+    from minutiae.studies.study import Study
 
 DESIGNS = {
     "factorial": "every combination of levels",
@@ -34,10 +36,11 @@ def design_paragraph(data: StudyData, rows: pl.DataFrame) -> str:
     """Cells, runs, seeds, environments, and what became of them."""
     study = data.study
     layout = study.layout
-    factors = listed([f"{factor.name} ({_levels(factor.name, factor.levels)})" for factor in study.factors])
+    factors = listed([f"{factor.name} ({_levels(study, factor)})" for factor in study.factors])
     seeds = count(rows["seed"].n_unique(), "seed")
+    start = f"from the preset {study.preset}" if study.command is None else "of somebody else's command"
     parts = [
-        f"{count(len(study.factors), 'factor')}, from the preset {study.preset}: {factors}. "
+        f"{count(len(study.factors), 'factor')}, {start}: {factors}. "
         f"{DESIGNS.get(layout.name, layout.name).capitalize()}: {count(len(layout.cells), 'cell')}"
         + (f" (resolution {_roman(layout.resolution)})" if layout.resolution else "")
         + f", {seeds} in each, on {listed(list(study.environments))}."
@@ -55,10 +58,8 @@ def design_paragraph(data: StudyData, rows: pl.DataFrame) -> str:
     return " ".join(parts)
 
 
-def _levels(name: str, levels: tuple[object, ...]) -> str:
-    from minutiae.studies.study import level_text
-
-    return ", ".join(level_text(name, level) for level in levels)
+def _levels(study: Study, factor: Factor) -> str:
+    return ", ".join(study.written(factor.name, level) for level in factor.levels)
 
 
 def _roman(resolution: int) -> str:

@@ -13,7 +13,6 @@ from minutiae.reports.study.analysis import LEVEL, mean_interval
 from minutiae.reports.study.counted import Runs, count_runs, report_rows
 from minutiae.statistics import Effects, Interval, selection_optimism, simple_effects
 from minutiae.studies.designs import Factor as StudyFactor
-from minutiae.studies.study import level_text
 
 if TYPE_CHECKING:
     from minutiae.studies.results import StudyData
@@ -53,7 +52,7 @@ def sweeps(data: StudyData) -> tuple[Sweep, ...]:
         return ()
     grid = [factor.name for factor in tuning.grid]
     order = [
-        ", ".join(f"{name}={level_text(name, level)}" for name, level in zip(grid, setting, strict=True))
+        ", ".join(f"{name}={data.study.written(name, level)}" for name, level in zip(grid, setting, strict=True))
         for setting in tuning.settings
     ]
     text = pl.concat_str([pl.format("{}={}", pl.lit(name), pl.col(name)) for name in grid], separator=", ")

@@ -118,13 +118,18 @@ def cell_words(codes: Sequence[int], factors: Sequence[Factor]) -> str:
 
 def first_words(factors: Sequence[Factor]) -> str:
     """The first level of a lone factor."""
-    return f"{factors[0].name} {factors[0].levels[0]}".strip() if factors else "all runs"
+    return named_level(factors[0], 0) if factors else "all runs"
 
 
 def change_words(factor: Factor, code: int) -> str:
     """`annealing` for the only other level than off, else `annealing=cosine`."""
     if len(factor.levels) == 2 and factor.levels[0] == "off":
         return factor.name
+    return named_level(factor, code)
+
+
+def named_level(factor: Factor, code: int) -> str:
+    """`annealing=cosine`; of the nameless factor of a comparison the level alone."""
     return f"{factor.name}={factor.levels[code]}" if factor.name else factor.levels[code]
 
 
