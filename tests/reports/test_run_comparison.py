@@ -46,7 +46,7 @@ def test_other_seeds_are_not_paired(tmp_path: Path) -> None:
 def test_text_says_the_answer_methods_and_n(tmp_path: Path) -> None:
     text = compare(save(tmp_path / "a", A), save(tmp_path / "b", B)).text()
     assert text.splitlines()[0] == "A is higher than B in final return: A minus B is +26 [13, 40]."
-    assert "paired t test, n = 10, p = 0.0051" in text
+    assert "paired t test, n = 10 runs, p = 0.0051" in text
     assert f"A: 5 runs of {tmp_path / 'a'}. B: 5 runs of {tmp_path / 'b'}. CartPole-v1, paired by seed." in text
     assert "chance that A beats B" in text
 

@@ -115,7 +115,7 @@ class Comparison:
         table = Table(
             "comparison",
             "A and B",
-            ("quantity", "value", "p two-sided", "method", "n"),
+            ("quantity", "value", "p two-sided", "method", "runs"),
             tuple((name, found, p, found.method, found.n) for name, found, p in self.rows()),
             "95% intervals, each alone. A chance of 0.5 is no difference. Deviations: the difference in units of the "
             "spread between runs.",
@@ -262,7 +262,7 @@ def _read(paths: Paths, outcome: str, group: str, notes: list[str]) -> tuple[lis
 
 
 def _how(found: Interval, p: float | None) -> str:
-    words = f"{found.method}, n = {found.n:,}"
+    words = f"{found.method}, n = {count(found.n, 'run')}"
     if p is None:
         return words
     text = p_value(p)
