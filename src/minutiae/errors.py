@@ -36,7 +36,7 @@ def nearest(given: str, allowed: Iterable[str]) -> str | None:
 def unknown(kind: str, given: str, allowed: Iterable[str], remedy: str | None = None, most: int = 12) -> str:
     """One sentence for a name that does not exist: what was given, the nearest name, what is allowed, the remedy."""
     names = list(allowed)
-    guess = nearest(given, names)
+    guess = nearest(str(given), names)
     shown = ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
     parts = [f"unknown {kind} {given!r}"]
     if guess is not None:

@@ -55,7 +55,7 @@ def test_a_study_over_a_command(command: str, tmp_path: Path) -> None:
     heard: list[Any] = []
     minutiae.run_study(study, tmp_path / "study", listener=heard.append)
     assert heard == []
-    log = results.path / "runs" / frame["run_id"][0] / "output.txt"
+    (log,) = (results.path / "runs" / frame["run_id"][0]).glob("attempt-*/output.txt")
     assert log.read_text() == "training 0.1 off 0\n"
 
 
@@ -85,6 +85,8 @@ def test_a_command_that_fails_is_told_and_sinks_nothing(command: str, tmp_path: 
         ("train {lr} {clip}", "the command never uses {seed}; every run would be the same"),
         ("train {lr} {clp} {seed}", "unknown name in the command 'clp'; did you mean 'clip'?"),
         ("train {lr} {clip} {seed} {", "has a lone brace: "),
+        ("train {lr:d} {clip} {seed}", "the command has {lr:d}; levels are filled in as text, write {lr}"),
+        ("train {lr} {clip} '{seed}", "cannot be split into words: No closing quotation; mend its quotes"),
     ],
 )
 def test_wrong_commands(text: str, error: str) -> None:
@@ -95,7 +97,7 @@ def test_wrong_commands(text: str, error: str) -> None:
         study_of("train {lr} {clip} {seed}", population=3)
 
 
-@pytest.mark.parametrize("name", ["seed", "folder", "results", "lr.max", "two-words"])
+@pytest.mark.parametrize("name", ["folder", "results", "lr.max", "two-words"])
 def test_names_that_a_command_cannot_have(name: str) -> None:
     with pytest.raises(ConfigError, match=f"a factor of a command cannot be called '{name}'; take letters, digits"):
         study_of(f"train {{{name}}} {{seed}}", factors={name: [1, 2]})
@@ -159,3 +161,48 @@ def test_outcomes_in_tensorboard_files(tmp_path: Path) -> None:
     (file,) = (tmp_path / "logs").glob("*/*tfevents*")
     file.write_bytes(file.read_bytes()[:-5])  # cut off in the last record
     assert read_outcome(tmp_path / "logs", "eval/return") == 6.0
+
+
+def test_levels_of_every_kind_are_the_same_runs_after_the_file(command: str, tmp_path: Path) -> None:
+    import numpy as np
+
+    factors = {"lr": np.geomspace(1e-4, 1e-2, 3).tolist(), "clip": [None, True, (64, 64), "é", np.int64(3)]}
+    study = study_of(command, factors=factors, question="what\x7f?")
+    again = study_from_toml(study_to_toml(study))
+    assert again == study
+    assert [run.id for run in again.first_runs()] == [run.id for run in study.first_runs()]
+    words = study.first_runs()[1].config.words(0, tmp_path)  # type: ignore[union-attr]
+    assert words == again.first_runs()[1].config.words(0, tmp_path)  # type: ignore[union-attr]
+
+
+def test_what_a_failed_attempt_left_is_nobodys_outcome(tmp_path: Path) -> None:
+    """The first attempt writes an outcome and fails; the second writes none and succeeds."""
+    (tmp_path / "train.py").write_text(
+        "import pathlib, sys\n"
+        "folder = pathlib.Path(sys.argv[2]); mark = folder.parent / 'tried'\n"
+        "if not mark.exists():\n"
+        "    mark.write_text(''); (folder / 'outcome.json').write_text('{\"score\": -999}'); sys.exit('no')\n"
+    )
+    study = study_of(
+        f"{sys.executable} {tmp_path / 'train.py'} {{clip}} {{folder}} {{seed}}", factors={"clip": ["a", "b"]}, seeds=1
+    )
+    frame = minutiae.run_study(study, tmp_path / "study").frame()
+    assert frame["status"].to_list() == ["failed", "failed"]
+    assert "outcome.json does not exist" in frame["reason"][0]
+
+
+def test_an_outcome_asked_for_later_is_looked_up(command: str, tmp_path: Path) -> None:
+    (tmp_path / "train it.py").write_text(TRAINER.replace('{"score"', '{"other": 7 + seed, "score"'))
+    minutiae.run_study(study_of(command), tmp_path / "study")
+    heard: list[Any] = []
+    results = minutiae.run_study(
+        study_of(command, outcomes=["score", "other"]), tmp_path / "study", listener=heard.append
+    )
+    assert heard == []
+    assert set(results.frame()["other"]) == {7.0, 8.0, 9.0}
+
+
+def test_an_outcome_cannot_be_a_factor_too(command: str) -> None:
+    for name in ("lr", "seed", "status"):
+        with pytest.raises(ConfigError, match=f"{name} is a column of the study's tables and cannot be a factor"):
+            study_of(command, factors={name: [1, 2]}, outcomes=["lr"])

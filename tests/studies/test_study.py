@@ -152,7 +152,31 @@ def vars_of(study: Study) -> dict[str, Any]:
             {"base": {"reward_scaling_reset": "never"}, "factors": {"reward_scaling": ["off", "returns"]}},
             "cell reward_scaling=off: reward_scaling_reset = never would have no effect: it needs reward_scaling",
         ),
-        ({"tuning": Tuning({"value_clipping": ["off", "max"]})}, "value_clipping is a factor and tuned too; leave one"),
+        (
+            {"tuning": Tuning({"value_clipping": ["off", "max"]})},
+            "value_clipping is set by the factor value_clipping and by the tuned value_clipping; one would overwrite",
+        ),
+        (
+            {"factors": {"value_clipping": ["off", "max"], "both": {"a": {"value_clipping": "off"}, "b": {}}}},
+            "value_clipping is set by the factor value_clipping and by the factor both; one would overwrite the other",
+        ),
+        ({"base": {"value_clipping": "max"}}, "value_clipping is set by base and by the factor value_clipping; one"),
+        (
+            {"factors": {"pre": {"a": {"discount": 0.9}, "b": {"discount": 0.90}}}},
+            "the cells pre=a and pre=b are the same run; let their levels differ in a detail",
+        ),
+        (
+            {"factors": {"steps": [2048, 4096]}},
+            "steps is a column of the study's tables and cannot be a factor; set it",
+        ),
+        ({"base": {"environment": "Hopper-v5"}}, "the environment is no detail of a cell; list it under environments"),
+        ({"question": 3}, "question is text, not 3"),
+        ({"preset": ["a"]}, "preset is text, not ['a']"),
+        (
+            {"design": "cells", "options": {"cells": [3]}},
+            "cells is a list of tables, each with a level for every factor",
+        ),
+        ({"factors": {"preset": ["ppo", 3]}}, "cell preset=3: unknown preset '3'"),
     ],
 )
 def test_what_is_wrong_is_told_before_anything_trains(change: dict[str, Any], text: str) -> None:
@@ -192,6 +216,11 @@ def test_files_that_are_not_there_or_no_text(tmp_path: Path) -> None:
     (tmp_path / "study.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(ConfigError, match=r"study\.toml is no text: "):
         load_study(tmp_path / "study.toml")
+
+
+def test_a_protocol_that_is_no_text() -> None:
+    with pytest.raises(ConfigError, match="unknown tuning protocol"):
+        Tuning({"discount": [0.9, 0.99]}, protocol=["x"])  # type: ignore[arg-type]
 
 
 def test_every_metric_has_its_name_in_the_list(tmp_path: Path, quick_compilation: None) -> None:

@@ -165,8 +165,9 @@ def _pilot_deviation(folder: Path) -> float | None:
 
     results = open_study(folder)
     name = results.study.outcomes[0]
-    ended = results.frame().filter(polars.col(name).is_not_null())
-    spread = ended.group_by("environment", "cell", "stage").agg(
+    ended = results.frame().filter(polars.col(name).is_not_null()).unique("run_id", maintain_order=True)
+    tuned = [] if results.study.tuning is None else [factor.name for factor in results.study.tuning.grid]
+    spread = ended.group_by("environment", "cell", "stage", *tuned).agg(
         polars.col(name).var().alias("v"), polars.len().alias("n")
     )
     spread = spread.filter(polars.col("n") > 1)

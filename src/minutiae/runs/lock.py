@@ -29,7 +29,7 @@ def exclusive(folders: Sequence[Path]) -> Iterator[None]:
         RunError: another process holds one of them.
     """
     with contextlib.ExitStack() as held:
-        for folder in folders:
+        for folder in dict.fromkeys(folders):
             _hold(folder, held)
         yield
 
@@ -37,7 +37,10 @@ def exclusive(folders: Sequence[Path]) -> Iterator[None]:
 def _hold(folder: Path, held: contextlib.ExitStack) -> None:
     if fcntl is None:
         return
-    handle = os.open(folder, os.O_RDONLY)
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError as error:
+        raise RunError(f"cannot open {folder}: {error.strerror}; check the path and its permissions") from error
     held.callback(os.close, handle)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -47,4 +50,4 @@ def _hold(folder: Path, held: contextlib.ExitStack) -> None:
         ) from error
     except OSError as error:
         if error.errno not in _NO_LOCKS:
-            raise
+            raise RunError(f"cannot lock {folder}: {error.strerror}; check its file system") from error

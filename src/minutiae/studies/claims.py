@@ -67,14 +67,7 @@ class Claims:
             if not self._make(path):
                 if self._alive(path):
                     return False
-                # One of all that see the dead claim wins the rename; the others find nothing to rename.
-                grave = path.with_name(f".{name}.{secrets.token_hex(4)}.dead")
-                try:
-                    os.rename(path, grave)
-                except FileNotFoundError:
-                    return False
-                grave.unlink(missing_ok=True)
-                if not self._make(path):
+                if not (self._bury(path) and self._make(path)):
                     return False
         except OSError as error:
             raise RunError(write_failure(path, error)) from error
@@ -97,7 +90,18 @@ class Claims:
         for path in self._folder.glob("[!.]*"):
             with contextlib.suppress(OSError):
                 if path.name not in self._held and not self._alive(path):
-                    path.unlink(missing_ok=True)
+                    self._bury(path)
+
+    @staticmethod
+    def _bury(path: Path) -> bool:
+        """Remove a dead claim; of all that see it one wins the rename, and the others find nothing to rename."""
+        grave = path.with_name(f".{path.name}.{secrets.token_hex(4)}.dead")
+        try:
+            os.rename(path, grave)
+        except FileNotFoundError:
+            return False
+        grave.unlink(missing_ok=True)
+        return True
 
     def _make(self, path: Path) -> bool:
         # Written beside and linked into place: a claim is never seen half-written, and a link never replaces one.

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 from typing import TypeAlias
 
 from minutiae.control.progress import Listener, Progress, ignore
@@ -121,15 +122,17 @@ def local_commands(study: Study, count: int) -> Executor:
 
     def execute(store: Store, tasks: Sequence[Task], claims: Claims, listener: Listener) -> None:
         planned = {run.id: run for run in planned_runs(store)}
+        stop = Event()
 
         def train(task: Task) -> None:
             if not claims.take(task.id):
                 return
             try:
                 if _open(store, task):
-                    _command(store, planned[task.runs[0]], study.outcomes, listener)
+                    _command(store, planned[task.runs[0]], study.outcomes, listener, stop)
             except MinutiaeError as error:
-                store.fail(task, str(error))
+                if not stop.is_set():  # a command that Ctrl-C ended has not failed
+                    store.fail(task, str(error))
             finally:
                 claims.release(task.id)
 
@@ -139,26 +142,28 @@ def local_commands(study: Study, count: int) -> Executor:
                     done.result()
             except BaseException:
                 # Ctrl-C, above all: what runs has heard it too, and nothing more may start.
+                stop.set()
                 threads.shutdown(wait=False, cancel_futures=True)
                 raise
 
     return execute
 
 
-def _command(store: Store, planned: PlannedRun, outcomes: Sequence[str], listener: Listener) -> None:
+def _command(store: Store, planned: PlannedRun, outcomes: Sequence[str], listener: Listener, stop: Event) -> None:
     """Run the command of one run, as often as a failure may be tried again, and keep what it gave."""
     assert isinstance(planned.config, External)
     run = RunDirectory.open(store.run_path(planned.id))
     for tried in range(1, RETRIES + 2):
         listener(Progress(run.name, run.path, 0, 1, 0, 0, None, "starting"))
         try:
-            found = run_command(planned.config, planned.seed, run.path, outcomes)
+            attempt, found = run_command(planned.config, planned.seed, run.path, outcomes)
         except RunError as error:
-            if tried > RETRIES:
+            if tried > RETRIES or stop.is_set():
                 raise RunError(f"{error} ({tried} times)") from error
             listener(Progress(run.name, run.path, 0, 1, 0, 0, None, "retrying", str(error)))
         else:
-            run.finish(summary={"outcomes": found, "final_return": found[outcomes[0]]})
+            results = f"{attempt}/{planned.config.results}"
+            run.finish(summary={"outcomes": found, "results": results, "final_return": found[outcomes[0]]})
             listener(Progress(run.name, run.path, 1, 1, 0, 0, found[outcomes[0]], "finished"))
             return
 

@@ -9,15 +9,16 @@ import csv
 import hashlib
 import json
 import math
-import os
+import secrets
 import shlex
+import shutil
 import string
 import struct
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ ALWAYS = ("environment", "seed", "folder")
 """What a command may name beside factors and tuned levels; `folder` is where a run may write."""
 
 LOG = "output.txt"
+ATTEMPT = "attempt-"
 LAST_VALUES = 5
 """The outcome of a series, as of a column or a tag, is the mean of so many last values."""
 
@@ -52,18 +54,13 @@ class External:
     results: str
 
     def __post_init__(self) -> None:
-        try:
-            named = {name for _, name, _, _ in string.Formatter().parse(self.command) if name is not None}
-        except ValueError as error:
-            raise ConfigError(
-                f"the command {self.command!r} has a lone brace: {error}; double it to mean it"
-            ) from error
         for name in self.levels:
             if name in (*ALWAYS, "command", "results") or not name.isidentifier():
                 raise ConfigError(
                     f"a factor of a command cannot be called {name!r}; take letters, digits and underscores, and "
                     f"none of {', '.join(ALWAYS)}, command, results"
                 )
+        named = _named(self.command)
         for name in named:
             if name not in self.levels and name not in ALWAYS:
                 raise ConfigError(unknown("name in the command", name, [*self.levels, *ALWAYS]))
@@ -72,6 +69,8 @@ class External:
             raise ConfigError(f"the command never uses {unused[0]}; write {{{unused[0]}}} where it belongs")
         if "seed" not in named:
             raise ConfigError("the command never uses {seed}; every run would be the same, write it where it belongs")
+        if not isinstance(self.results, str) or not self.results or PurePath(self.results).is_absolute():
+            raise ConfigError(f"results is a path within the run's folder, as in outcome.json, not {self.results!r}")
 
     @cached_property
     def text(self) -> str:
@@ -92,25 +91,53 @@ class External:
         return [word.format(**values) for word in shlex.split(self.command)]
 
 
-def run_command(external: External, seed: int, folder: Path, outcomes: Sequence[str]) -> dict[str, float]:
-    """Run the command in `folder` and read its outcomes; what it prints is kept in `output.txt` there.
+def _named(command: Any) -> set[str]:
+    """The names in braces of a command.
+
+    Raises:
+        ConfigError: it is no text, has a lone brace or an open quote, or a name with more than itself in its braces.
+    """
+    if not isinstance(command, str) or not command.strip():
+        raise ConfigError(f"command is one text, as in 'python train.py --seed {{seed}}', not {command!r}")
+    try:
+        parts = [part[1:] for part in string.Formatter().parse(command) if part[1] is not None]
+    except ValueError as error:
+        raise ConfigError(f"the command {command!r} has a lone brace: {error}; double it to mean it") from error
+    for name, form, conversion in parts:
+        if form or conversion:
+            raise ConfigError(f"the command has {{{name}:{form}}}; levels are filled in as text, write {{{name}}}")
+    try:
+        shlex.split(command)
+    except ValueError as error:
+        raise ConfigError(f"the command {command!r} cannot be split into words: {error}; mend its quotes") from error
+    return {name for name, _, _ in parts if name is not None}
+
+
+def run_command(external: External, seed: int, run: Path, outcomes: Sequence[str]) -> tuple[str, dict[str, float]]:
+    """Run the command and read its outcomes: the name of the attempt's folder in `run`, and the outcomes by name.
+
+    Every attempt has a fresh folder, `{folder}` of the command, with what it prints in `output.txt`; earlier ones are
+    removed. So nothing that a failed or killed attempt left, or still writes, can be taken for this one's.
 
     Raises:
         RunError: it cannot be started, ends with another code than 0, or an outcome is not where it should be.
     """
-    folder = folder.resolve()
+    for earlier in run.glob(f"{ATTEMPT}*"):
+        shutil.rmtree(earlier, ignore_errors=True)
+    folder = run.resolve() / f"{ATTEMPT}{secrets.token_hex(4)}"
+    folder.mkdir()
     words = external.words(seed, folder)
     with open(folder / LOG, "wb") as log:
         try:
             code = subprocess.run(
-                words, cwd=os.getcwd(), stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, check=False
+                words, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, check=False
             ).returncode
         except OSError as error:
             raise RunError(f"{words[0]} cannot be started: {error.strerror}; check the command of the study") from error
     if code:
         said = (folder / LOG).read_text(errors="replace").strip().splitlines()
         raise RunError(f"the command ended with code {code}: {said[-1].strip() if said else 'it said nothing'}")
-    return {name: read_outcome(folder / external.results, name) for name in outcomes}
+    return folder.name, {name: read_outcome(folder / external.results, name) for name in outcomes}
 
 
 def read_outcome(path: Path, name: str) -> float:

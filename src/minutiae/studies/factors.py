@@ -85,8 +85,15 @@ def level_text(level: Any) -> str:
     return str(level)
 
 
+def is_number(level: Any) -> bool:
+    """Whether a level is a number: a flag, which Python takes for one, is not."""
+    return isinstance(level, int | float) and not isinstance(level, bool)
+
+
 def _frozen(level: Any) -> Any:
-    return tuple(map(_frozen, level)) if isinstance(level, (list, tuple)) else level
+    if isinstance(level, (list, tuple)):
+        return tuple(map(_frozen, level))
+    return level.item() if hasattr(level, "item") else level  # NumPy's numbers, as of a geomspace
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -12,6 +12,7 @@ from minutiae.errors import RunError
 from minutiae.runs.directory import RunDirectory
 from minutiae.runs.documents import read_json, write_json
 from minutiae.studies.designs import Cell
+from minutiae.studies.external import read_outcome
 from minutiae.studies.store import Store
 
 EVALUATION_EPISODES = 100
@@ -23,9 +24,19 @@ def measured(run: RunDirectory, names: Sequence[str]) -> dict[str, float | None]
     """The outcomes `names` of a run: read from its metrics, or as somebody else's trainer gave them."""
     result = run.result
     if result is not None and "outcomes" in result.summary:
-        return {name: result.summary["outcomes"].get(name) for name in names}
+        return {name: _external(run, result.summary, name) for name in names}
     columns = run.metrics().frame().to_dict(as_series=False)
     return {name: outcome(run, name, columns) for name in names}
+
+
+def _external(run: RunDirectory, summary: Mapping[str, Any], name: str) -> float | None:
+    """As it was read when the command ended; an outcome that the study asks for since then is looked up now."""
+    if name in summary["outcomes"]:
+        return float(summary["outcomes"][name])
+    try:
+        return read_outcome(run.path / summary["results"], name)
+    except RunError:
+        return None
 
 
 def outcome(run: RunDirectory, name: str, columns: Mapping[str, Sequence[Any]]) -> float | None:

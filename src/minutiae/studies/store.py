@@ -17,7 +17,7 @@ from pathlib import Path
 
 from minutiae.control.chunks import predicted_bytes
 from minutiae.details import structure, to_toml
-from minutiae.errors import RunError
+from minutiae.errors import ConfigError, RunError
 from minutiae.runs.atomic import write_atomic
 from minutiae.runs.directory import RunDirectory, is_run
 from minutiae.runs.documents import read_json, write_json
@@ -25,7 +25,7 @@ from minutiae.runs.origin import origin
 from minutiae.studies.claims import Claims
 from minutiae.studies.external import External
 from minutiae.studies.study import PlannedRun, Study
-from minutiae.studies.study_file import FILE, load_study, study_to_toml
+from minutiae.studies.study_file import FILE, load_study, study_from_toml, study_to_toml
 
 MOST_AGENTS = 8
 """Agents of one task: enough to share one program's costs, few enough that every core has work and a stop costs little.
@@ -87,6 +87,8 @@ class Store:
         if path.exists() and not (path / FILE).is_file() and (not path.is_dir() or any(path.iterdir())):
             raise RunError(f"{path} holds other files and no {FILE}; choose another name for the study")
         text = study_to_toml(study).encode()
+        if [run.id for run in study_from_toml(text.decode()).first_runs()] != [run.id for run in study.first_runs()]:
+            raise ConfigError("this study cannot be written to a file and read back; give levels as numbers or text")
         if not (path / FILE).is_file() or (path / FILE).read_bytes() != text:
             write_atomic(path / FILE, text)
         return cls(path, study)

@@ -14,8 +14,9 @@ from minutiae.details.config import check_names
 from minutiae.errors import ConfigError, unknown
 from minutiae.studies.designs import Cell, Design, Factor, make_design
 from minutiae.studies.external import External
-from minutiae.studies.factors import level_text
+from minutiae.studies.factors import is_number, level_text
 from minutiae.studies.tuning import Tuning, at_least, split_factors
+from minutiae.studies.validity import check_cells, check_meanings, check_words
 
 STAGES = ("tuning", "report")
 
@@ -106,6 +107,7 @@ class Study:
         _set(
             self, factors=factors, bundles={**bundles, **self.bundles}, base=dict(self.base), options=dict(self.options)
         )
+        check_words(self)
         _set(self, environments=_texts(self.environments, "environments"), outcomes=_texts(self.outcomes, "outcomes"))
         at_least(self.seeds, "seeds", 1)
         if self.command is not None and (self.flavour is not None or self.population is not None):
@@ -128,27 +130,22 @@ class Study:
         _set(self, factors=tuple(self._checked(factor) for factor in self.factors))
         if self.tuning is not None:
             grid = tuple(self._checked(factor) for factor in self.tuning.grid)
-            both = {factor.name for factor in grid} & {factor.name for factor in self.factors}
-            if both:
-                raise ConfigError(f"{min(both)} is a factor and tuned too; leave one of the two out")
             _set(self, tuning=Tuning(grid, self.tuning.seeds, self.tuning.protocol))
-        for environment in self.environments:
-            for cell in self.layout.cells:
-                for setting in self.settings:
-                    self.config(environment, cell, setting)
+        check_meanings(self)
+        check_cells(self)
 
     def _checked(self, factor: Factor) -> Factor:
         """The factor with every level in the one form that it has."""
         name = factor.name
-        if self.command is not None:
-            return factor
         if name in self.bundles:
             for level in factor.levels:
                 if level not in self.bundles[name]:
                     raise ConfigError(unknown(f"level of {name}", str(level), self.bundles[name]))
             return factor
+        if self.command is not None:
+            return Factor(name, tuple(self._level(name, level) for level in factor.levels))
         if name == PRESET:
-            return factor
+            return Factor(name, tuple(map(str, factor.levels)))
         check_names([name])
         if name == "environment":
             raise ConfigError("the environment is no factor; list several under environments, each is analyzed")
@@ -157,13 +154,16 @@ class Study:
     def _levels(self, details: Mapping[str, Any]) -> dict[str, Any]:
         if self.command is None:
             check_names(details)
+        if "environment" in details:
+            raise ConfigError("the environment is no detail of a cell; list it under environments")
         return {name: self._level(name, level) for name, level in details.items()}
 
     def _level(self, name: str, level: Any) -> Any:
         """A level in the one form that it has; of what is no detail, as it is."""
-        if name not in CATALOGUE or self.command is not None:
-            return level
         level = tuple(level) if isinstance(level, list) else level
+        if name not in CATALOGUE or self.command is not None:
+            # Text is what a command gets and a file holds; numbers stay numbers.
+            return level if is_number(level) else level_text(level)
         return CATALOGUE[name].parse(level) if isinstance(level, str) else CATALOGUE[name].check(level)
 
     @cached_property
@@ -207,6 +207,12 @@ class Study:
     def label(self, cell: Cell) -> str:
         """The cell in words, as in `value_clipping=max, reward_scaling=off`."""
         pairs = zip(self.factors, cell, strict=True)
+        return ", ".join(f"{factor.name}={self.written(factor.name, level)}" for factor, level in pairs)
+
+    def setting_label(self, setting: Cell) -> str:
+        """A tuned setting in words, as in `learning_rate=0.0003`."""
+        grid = () if self.tuning is None else self.tuning.grid
+        pairs = zip(grid, setting, strict=True)
         return ", ".join(f"{factor.name}={self.written(factor.name, level)}" for factor, level in pairs)
 
     def written(self, name: str, level: Any) -> str:

@@ -14,6 +14,7 @@ from minutiae.errors import ConfigError, unknown
 from minutiae.runs.atomic import read_bytes, reason
 from minutiae.runs.documents import MOST_TEXT
 from minutiae.studies.designs import DESIGNS, Factor
+from minutiae.studies.factors import is_number
 from minutiae.studies.study import Study, Tuning
 
 FILE = "study.toml"
@@ -155,7 +156,7 @@ def _option(study: Study, key: str, value: Any) -> Any:
     if key != "cells":
         return value
     return [
-        {name: level if _is_number(level) else study.written(name, level) for name, level in cell.items()}
+        {name: level if is_number(level) else study.written(name, level) for name, level in cell.items()}
         for cell in value
     ]
 
@@ -174,7 +175,7 @@ def _details(study: Study, details: Mapping[str, Any]) -> str:
 
 
 def _level(study: Study, name: str, level: Any) -> str:
-    return repr(level) if _is_number(level) else _quote(study.written(name, level))
+    return repr(level) if is_number(level) else _quote(study.written(name, level))
 
 
 def _value(value: Any) -> str:
@@ -182,11 +183,7 @@ def _value(value: Any) -> str:
         return "{ " + ", ".join(f"{_key(key)} = {_value(item)}" for key, item in value.items()) + " }"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(_value(item) for item in value) + "]"
-    return repr(value) if _is_number(value) else _quote(value)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return repr(value) if is_number(value) else _quote(value)
 
 
 def _key(name: str) -> str:
@@ -195,4 +192,5 @@ def _key(name: str) -> str:
 
 
 def _quote(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    # A JSON string is a TOML string, but for the one control character that JSON leaves as it is.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

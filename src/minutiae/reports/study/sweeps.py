@@ -51,10 +51,7 @@ def sweeps(data: StudyData) -> tuple[Sweep, ...]:
     if tuning is None:
         return ()
     grid = [factor.name for factor in tuning.grid]
-    order = [
-        ", ".join(f"{name}={data.study.written(name, level)}" for name, level in zip(grid, setting, strict=True))
-        for setting in tuning.settings
-    ]
+    order = [data.study.setting_label(setting) for setting in tuning.settings]
     text = pl.concat_str([pl.format("{}={}", pl.lit(name), pl.col(name)) for name in grid], separator=", ")
     rows = data.frame.filter(pl.col("stage") == "tuning").with_columns(text.alias(SETTING))
     reported = report_rows(data).with_columns(text.alias(SETTING))

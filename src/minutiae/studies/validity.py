@@ -1,0 +1,72 @@
+"""What would make a study's tables say something false: names that mean two things, details set twice, equal cells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from minutiae.details import CATALOGUE
+from minutiae.errors import ConfigError
+
+if TYPE_CHECKING:
+    from minutiae.studies.study import Study
+
+COLUMNS = ("run_id", "environment", "seed", "stage", "cell", "status", "reason", "iterations", "steps")
+"""What the table of runs has besides factors, tuned details and outcomes."""
+
+
+def check_words(study: Study) -> None:
+    """Refuse anything but text where text is meant.
+
+    Raises:
+        ConfigError: with the field and what was given.
+    """
+    for name in ("question", "preset", "flavour", "design", "command", "results"):
+        value = getattr(study, name)
+        if not isinstance(value, str) and not (value is None and name in ("flavour", "command")):
+            raise ConfigError(f"{name} is text, not {value!r}")
+    cells = study.options.get("cells", [])
+    if not isinstance(cells, list | tuple) or not all(isinstance(cell, Mapping) for cell in cells):
+        raise ConfigError(f"cells is a list of tables, each with a level for every factor, not {cells!r}")
+
+
+def check_meanings(study: Study) -> None:
+    """Refuse a factor whose name the tables use for something else, and a detail that two of them set.
+
+    Raises:
+        ConfigError: with the name, and who uses it.
+    """
+    tuned = () if study.tuning is None else study.tuning.grid
+    owners: dict[str, str] = dict.fromkeys(study.base, "base")
+    for factor, kind in [*((one, "the factor") for one in study.factors), *((one, "the tuned") for one in tuned)]:
+        if factor.name in COLUMNS or factor.name in study.outcomes:
+            remedy = "set it under [base]" if factor.name in CATALOGUE else "rename it"
+            raise ConfigError(f"{factor.name} is a column of the study's tables and cannot be a factor; {remedy}")
+        details = study.bundles.get(factor.name, {"": {factor.name: None}})
+        for detail in dict.fromkeys(name for level in details.values() for name in level):
+            if detail in owners:
+                raise ConfigError(
+                    f"{detail} is set by {owners[detail]} and by {kind} {factor.name}; one would overwrite the other, "
+                    "leave it out of one"
+                )
+            owners[detail] = f"{kind} {factor.name}"
+
+
+def check_cells(study: Study) -> None:
+    """Build every config, and refuse two cells, or settings of one, that are the same.
+
+    Raises:
+        ConfigError: a cell whose details do not fit together, or two that would be one and the same run.
+    """
+    for environment in study.environments:
+        seen: dict[Any, str] = {}
+        for cell in study.layout.cells:
+            for setting in study.settings:
+                config = study.config(environment, cell, setting)
+                key = getattr(config, "text", config)
+                label = study.label(cell) + (f" with {study.setting_label(setting)}" if setting else "")
+                if key in seen:
+                    raise ConfigError(
+                        f"the cells {seen[key]} and {label} are the same run; let their levels differ in a detail"
+                    )
+                seen[key] = label
