@@ -208,7 +208,10 @@ def test_two_groups_of_runs_are_compared(tmp_path: Path, capsys: pytest.CaptureF
     assert main(words) == 0
     text = capsys.readouterr().out
     assert "paired" in text
+    assert "pools" not in text
     assert text.endswith(f"{tmp_path / 'page.html'}\n")
     assert (tmp_path / "page.html").read_text().startswith("<!DOCTYPE html>")
     assert main([*words[:-1], "page.pdf"]) == 2
     assert "the page is an .html file, and page.pdf is none; change its ending" in capsys.readouterr().err
+    assert main(["compare", str(tmp_path), str(tmp_path / "b")]) == 0
+    assert "A pools 2 configs, which differ in value_clipping; name folders of one config" in capsys.readouterr().out

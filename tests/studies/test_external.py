@@ -61,8 +61,17 @@ def test_a_study_over_a_command(command: str, tmp_path: Path) -> None:
 
 def test_its_report_says_what_mattered(command: str, tmp_path: Path) -> None:
     results = minutiae.run_study(study_of(command), tmp_path / "study")
-    page = minutiae.write_report(results.data()).read_text()
-    assert "score" in page
+    page = minutiae.write_report(results).read_text()
+    assert "from the preset" not in page
+    assert "as the command left it in outcome.json" in page
+    assert minutiae.write_report(tmp_path / "study", tmp_path / "again").read_text() == page
+
+
+def test_a_report_says_of_what_it_is_silent(command: str, tmp_path: Path) -> None:
+    study = study_of(command, factors={"lr": [0.1, 0.2], "clip": ["off", "broken"]})
+    page = minutiae.write_report(minutiae.run_study(study, tmp_path / "study")).read_text()
+    assert "6 of 12 runs failed and are left out." in page
+    assert "No run of clip=broken has an outcome, so nothing is said of it." in page
 
 
 def test_tuning_over_a_command(command: str, tmp_path: Path) -> None:
@@ -189,6 +198,7 @@ def test_what_a_failed_attempt_left_is_nobodys_outcome(tmp_path: Path) -> None:
     frame = minutiae.run_study(study, tmp_path / "study").frame()
     assert frame["status"].to_list() == ["failed", "failed"]
     assert "outcome.json does not exist" in frame["reason"][0]
+    assert "times)" not in frame["reason"][0]  # a command that went well is not run again
 
 
 def test_an_outcome_asked_for_later_is_looked_up(command: str, tmp_path: Path) -> None:

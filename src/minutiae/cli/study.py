@@ -95,6 +95,9 @@ def run(
     frame = results.frame()
     counts = dict(frame.group_by("status").len().rows())
     told = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
+    kept = len({path.name for path in (folder / "runs").glob("*")} - set(frame["run_id"]))
+    if kept:
+        told += f" ({kept} runs of an earlier form of the study are kept in its folder and not counted)"
     sys.stdout.write(f"{folder}: {told}\nnext: minutiae study report {folder}\n")
     return FAILED if counts.keys() & {"failed", "diverged"} else 0
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -13,7 +13,7 @@ import polars as pl
 
 from minutiae import statistics
 from minutiae.control.run import run_paths
-from minutiae.details import from_toml
+from minutiae.details import Config, from_toml, levels_of
 from minutiae.errors import ConfigError, RunError, StatisticsError
 from minutiae.reports.study import page
 from minutiae.reports.study.analysis import mean_interval
@@ -124,7 +124,7 @@ class Comparison:
             page.Section("The numbers", [table]),
             page.Section("Learning curves", list(self._learning_curves())),
             page.Section("How reliably runs succeed", list(self._survival())),
-            page.Section("What was left out", [self.notes] if self.notes else []),
+            page.Section("To be known", [self.notes] if self.notes else []),
         ]
         title = f"{outcome_words(self.outcome).capitalize()}: A or B?"
         text = page.page("Comparison of two groups of runs", title, self._who(), [self.sentence()], sections)
@@ -239,7 +239,7 @@ def _read(paths: Paths, outcome: str, group: str, notes: list[str]) -> tuple[lis
     """Outcomes and curves of the runs of one group; those that are not over have none."""
     given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     rows: list[Row] = []
-    frames = []
+    frames, configs = [], dict[str, Config]()
     for folder in dict.fromkeys(folder for path in given for folder in run_paths(Path(path))):
         run = RunDirectory.open(folder)
         frame = run.metrics().frame()
@@ -253,9 +253,18 @@ def _read(paths: Paths, outcome: str, group: str, notes: list[str]) -> tuple[lis
         if run.status == "diverged":
             notes.append(f"{folder} in {group} diverged and counts with its last valid return")
         identity = f"{group} {folder}"
-        rows.append((from_toml(run.config_text).environment, run.seed, value, identity))
+        config = from_toml(run.config_text)
+        configs[repr(config)] = config
+        rows.append((config.environment, run.seed, value, identity))
         kept = [name for name in ("iteration", "steps", "return_mean") if name in frame.columns]
         frames.append(frame.select(pl.lit(identity).alias("run_id"), *kept))
+    differing = _differing(configs)
+    if differing:
+        notes.append(
+            f"{group} pools {len(configs)} configs, which differ in {listed(differing[:4])}"
+            + (f" and {len(differing) - 4} more" if len(differing) > 4 else "")
+            + "; name folders of one config each to compare like with like"
+        )
     if not rows:
         raise RunError(f"no run of {group} has a {outcome}; finish some, or choose other runs")
     return rows, frames
@@ -275,3 +284,10 @@ def _shown(paths: Paths) -> str:
 
 
 __all__ = ["Comparison", "compare"]
+
+
+def _differing(configs: Mapping[str, Config]) -> list[str]:
+    """The details, beside the environment, in which the configs of one group differ."""
+    levels = [levels_of(config) for config in configs.values()]
+    names = levels[0] if levels else ()
+    return [name for name in names if name != "environment" and len({repr(one[name]) for one in levels}) > 1]

@@ -17,7 +17,7 @@ from minutiae.control.workers import RETRIES, Workers, usable_cores
 from minutiae.errors import ConfigError, MinutiaeError, RunError
 from minutiae.runs.directory import RunDirectory
 from minutiae.studies.claims import Claims
-from minutiae.studies.external import External, run_command
+from minutiae.studies.external import External, OutcomeMissing, run_command
 from minutiae.studies.outcomes import choose_settings
 from minutiae.studies.results import StudyResults, planned_runs
 from minutiae.studies.store import Store, Task
@@ -158,6 +158,8 @@ def _command(store: Store, planned: PlannedRun, outcomes: Sequence[str], listene
         try:
             attempt, found = run_command(planned.config, planned.seed, run.path, outcomes)
         except RunError as error:
+            if isinstance(error, OutcomeMissing):
+                raise
             if tried > RETRIES or stop.is_set():
                 raise RunError(f"{error} ({tried} times)") from error
             listener(Progress(run.name, run.path, 0, 1, 0, 0, None, "retrying", str(error)))

@@ -37,6 +37,10 @@ LAST_VALUES = 5
 """The outcome of a series, as of a column or a tag, is the mean of so many last values."""
 
 
+class OutcomeMissing(RunError):
+    """A command that went well left no outcome where the study looks: trying again would only repeat that."""
+
+
 @dataclass(frozen=True)
 class External:
     """One cell of a study over a command, in the place of a `Config`.
@@ -137,7 +141,10 @@ def run_command(external: External, seed: int, run: Path, outcomes: Sequence[str
     if code:
         said = (folder / LOG).read_text(errors="replace").strip().splitlines()
         raise RunError(f"the command ended with code {code}: {said[-1].strip() if said else 'it said nothing'}")
-    return folder.name, {name: read_outcome(folder / external.results, name) for name in outcomes}
+    try:
+        return folder.name, {name: read_outcome(folder / external.results, name) for name in outcomes}
+    except RunError as error:
+        raise OutcomeMissing(str(error)) from error
 
 
 def read_outcome(path: Path, name: str) -> float:

@@ -54,7 +54,8 @@ def design_paragraph(data: StudyData, rows: pl.DataFrame) -> str:
             f"Within every cell, {grid} was chosen among {settings} on {own}; the results are of "
             + ("other seeds." if study.tuning.protocol == "held_out" else "those same seeds (the paper's protocol).")
         )
-    parts.append(f"Runs are judged by their {outcome_words(study.outcomes[0])}: {explained(study.outcomes[0])}.")
+    what = explained(study.outcomes[0]) if study.command is None else f"as the command left it in {study.results}"
+    parts.append(f"Runs are judged by their {outcome_words(study.outcomes[0])}: {what}.")
     return " ".join(parts)
 
 
@@ -82,6 +83,22 @@ def _status(frame: pl.DataFrame) -> str:
     if unfinished:
         parts.append(f"{unfinished:,} not finished yet (left out)")
     return f"{total}: {listed(parts)}."
+
+
+def unanswered(data: StudyData, rows: pl.DataFrame) -> list[str]:
+    """What the answer is silent about: runs that failed, and levels of which no run has the outcome."""
+    outcome = data.study.outcomes[0]
+    failed = rows.filter(pl.col("status") == "failed").unique("run_id")
+    sentences = []
+    if len(failed):
+        sentences.append(f"{len(failed):,} of {count(rows['run_id'].n_unique(), 'run')} failed and are left out.")
+    for factor in data.study.factors:
+        for level in factor.levels:
+            text = data.study.written(factor.name, level)
+            mine = rows.filter(pl.col(factor.name) == text)
+            if len(mine) and not mine[outcome].is_not_null().any():
+                sentences.append(f"No run of {factor.name}={text} has an outcome, so nothing is said of it.")
+    return sentences
 
 
 def answer(found: OutcomeAnalysis) -> list[str]:

@@ -17,6 +17,7 @@ from minutiae.reports.study.sweeps import sweeps
 from minutiae.reports.study.tables import Table
 from minutiae.reports.study.words import outcome_words
 from minutiae.runs.atomic import write_atomic
+from minutiae.studies.results import StudyResults, open_study
 
 if TYPE_CHECKING:
     from minutiae.studies.results import StudyData
@@ -27,11 +28,11 @@ TRUST_REGION = {
 }
 
 
-def write_report(data: StudyData, output: str | Path | None = None) -> Path:
+def write_report(study: StudyData | StudyResults | str | Path, output: str | Path | None = None) -> Path:
     """Write the report of a study.
 
     Args:
-        data: the study and what its runs gave.
+        study: its folder, what `open_study` or `run_study` gave, or the data themselves.
         output: a folder; `report` in the study's folder by default. Files of an earlier report are replaced.
 
     Returns:
@@ -40,6 +41,8 @@ def write_report(data: StudyData, output: str | Path | None = None) -> Path:
     Raises:
         RunError: no run has the first outcome yet, or the folder cannot be written.
     """
+    results = open_study(study) if isinstance(study, str | Path) else study
+    data = results.data() if isinstance(results, StudyResults) else results
     folder = Path(output) if output is not None else data.folder / "report"
     analyses = analyze(data)
     sections = report_sections(data, analyses)
@@ -48,7 +51,7 @@ def write_report(data: StudyData, output: str | Path | None = None) -> Path:
         f"Study report: {data.folder.name}",
         sentences.question(data),
         sentences.design_paragraph(data, rows),
-        sentences.answer(analyses[0]),
+        [*sentences.answer(analyses[0]), *sentences.unanswered(data, rows)],
         sections,
     )
     write_parts(folder, sections)
