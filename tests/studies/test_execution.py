@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars
 import pytest
-from small_studies import small_study
+from small_studies import BASE, small_study
 
 from minutiae.control.progress import Progress
 from minutiae.control.run import open_run
@@ -83,8 +83,9 @@ def test_runs_batch_into_populations_of_equal_structure(undisturbed: StudyResult
     store = Store.open(undisturbed.path)
     assert [len(task.runs) for task in store.tasks()] == [3, 3, 2]
     assert [run for task in store.tasks() for run in task.runs] == undisturbed.frame()["run_id"].to_list()
+    base = {name: level for name, level in BASE.items() if name != "policy_hidden_sizes"}
     mixed = small_study(
-        factors={"value_clipping": ["off", "max"], "policy_hidden_sizes": [[8], [4, 4]]}, population=None
+        factors={"value_clipping": ["off", "max"], "policy_hidden_sizes": [[8], [4, 4]]}, base=base, population=None
     )
     tasks = plan_tasks(mixed.first_runs())
     assert [len(task.runs) for task in tasks] == [4, 4]
