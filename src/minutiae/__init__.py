@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from minutiae.reports.comparison import Comparison, compare
     from minutiae.reports.learning_curves import plot
     from minutiae.reports.study import write_report
+    from minutiae.reproduction.reproduce import Reproduction, reproduce
+    from minutiae.studies.archiving import archive_study
     from minutiae.studies.execution import run_study
     from minutiae.studies.results import StudyResults, open_study
     from minutiae.studies.study import Study, Tuning
@@ -42,6 +44,8 @@ _HOMES = {
     "minutiae.reports.comparison": ("Comparison", "compare"),
     "minutiae.reports.learning_curves": ("plot",),
     "minutiae.reports.study": ("write_report",),
+    "minutiae.reproduction.reproduce": ("Reproduction", "reproduce"),
+    "minutiae.studies.archiving": ("archive_study",),
     "minutiae.studies.execution": ("run_study",),
     "minutiae.studies.results": ("StudyResults", "open_study"),
     "minutiae.studies.study": ("Study", "Tuning"),
@@ -56,6 +60,7 @@ __all__ = [
     "Evaluation",
     "MinutiaeError",
     "Progress",
+    "Reproduction",
     "Run",
     "RunError",
     "StatisticsError",
@@ -64,6 +69,7 @@ __all__ = [
     "TrainedPolicy",
     "Tuning",
     "UnsupportedEnvironment",
+    "archive_study",
     "compare",
     "evaluate",
     "load",
@@ -73,6 +79,7 @@ __all__ = [
     "plot",
     "preset",
     "preset_names",
+    "reproduce",
     "resume",
     "run_study",
     "train",

@@ -37,6 +37,7 @@ COMMANDS: dict[str, Command] = {
     "plot": Command("minutiae.cli.plot", "Draw learning curves with bands over seeds."),
     "compare": Command("minutiae.cli.compare", "Compare two groups of runs: difference, interval, tests."),
     "study": Command("minutiae.cli.study", "Cross details, train the grid, report what mattered."),
+    "reproduce": Command("minutiae.cli.reproduce", "Train and judge a table or figure of Engstrom et al. 2020."),
     "details": Command("minutiae.cli.details", "List every implementation detail, or show one in full."),
     "presets": Command("minutiae.cli.presets", "List the presets and what each of them sets."),
 }

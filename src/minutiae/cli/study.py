@@ -65,6 +65,7 @@ def run(
     out: Path = Path("studies"),
     name: str | None = None,
     workers: WholeOrNone = None,
+    archive: Path | None = None,
 ) -> int:
     """Train whatever of a study is not trained yet. Interrupting is safe: the same command goes on.
 
@@ -78,6 +79,8 @@ def run(
         Of the study's folder; left out: the file's name without its ending.
     workers
         Worker processes; left out: one for each core.
+    archive
+        A folder that 'minutiae study archive' made; runs in it that the study needs are taken, not trained.
     """
     from minutiae.cli.study_display import show_study
     from minutiae.studies.execution import run_study
@@ -87,7 +90,9 @@ def run(
     loaded = load_study(study / FILE if study.is_dir() else study)
     try:
         results = show_study(
-            loaded, folder, lambda listener: run_study(loaded, folder, workers=workers, listener=listener)
+            loaded,
+            folder,
+            lambda listener: run_study(loaded, folder, workers=workers, listener=listener, archive=archive),
         )
     except KeyboardInterrupt:
         sys.stderr.write(f"minutiae: interrupted; go on with: minutiae study run {folder}\n")
@@ -117,6 +122,23 @@ def report(folder: Path, /, *, output: Path | None = None) -> int:
     from minutiae.studies.results import open_study
 
     sys.stdout.write(f"{write_report(open_study(folder).data(), output)}\n")
+    return 0
+
+
+@app.command
+def archive(folder: Path, target: Path, /) -> int:
+    """Keep the finished runs of a study in two small tables: config, seed, outcomes, and the main metrics.
+
+    Parameters
+    ----------
+    folder
+        Of the study.
+    target
+        The folder of the archive; runs that it has already stay as they are.
+    """
+    from minutiae.studies.archiving import archive_study
+
+    sys.stdout.write(f"{target}: {archive_study(folder, target):,} runs added\n")
     return 0
 
 

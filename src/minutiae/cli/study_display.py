@@ -186,13 +186,15 @@ def _ended(study: Study, folder: Path) -> dict[str, float | None]:
 
     if not (folder / FILE).is_file():
         return {}
-    from minutiae.runs.directory import RunDirectory, is_run
+    from minutiae.runs.directory import RunDirectory
 
     store = Store(folder, study)
     ended: dict[str, float | None] = {}
     for run in study.first_runs():
-        path = store.run_path(run.id)
-        result = RunDirectory.open(path).result if is_run(path) else None
-        if result is not None:
-            ended[run.id] = result.summary.get("final_return")
+        archived = store.elsewhere(run.id)
+        if archived is not None:
+            ended[run.id] = archived.outcomes.get("final_return")
+        elif store.ended(run.id):
+            result = RunDirectory.open(store.run_path(run.id)).result
+            ended[run.id] = None if result is None else result.summary.get("final_return")
     return ended

@@ -16,6 +16,8 @@ from minutiae.control.progress import Listener, Progress, ignore
 from minutiae.control.workers import RETRIES, Workers, usable_cores
 from minutiae.errors import ConfigError, MinutiaeError, RunError
 from minutiae.runs.directory import RunDirectory
+from minutiae.studies.archive import Archive
+from minutiae.studies.archiving import adopt
 from minutiae.studies.claims import Claims
 from minutiae.studies.external import External, OutcomeMissing, run_command
 from minutiae.studies.outcomes import choose_settings
@@ -38,6 +40,7 @@ def run_study(
     workers: int | None = None,
     listener: Listener = ignore,
     executor: Executor | None = None,
+    archive: str | Path | None = None,
 ) -> StudyResults:
     """Train whatever of a study is not trained yet.
 
@@ -47,6 +50,7 @@ def run_study(
         workers: processes at a time, each for one population; `None` is one for each core.
         listener: told of every iteration of every run.
         executor: trains tasks; `None` trains them in processes of this machine.
+        archive: a folder of runs that were trained elsewhere (`archive_study`); those that the study plans count in it.
 
     Returns:
         The results; every run of the study has ended or failed for good.
@@ -63,11 +67,20 @@ def run_study(
     count = workers or len(usable_cores())
     execute = executor or (local_processes(count) if study.command is None else local_commands(study, count))
     with store.claims() as claims:
-        _finish(store, study.first_runs(), execute, claims, listener)
+        _finish(store, _adopted(store, study.first_runs(), archive), execute, claims, listener)
         if study.tuning is not None:
-            _finish(store, study.final_runs(choose_settings(store)), execute, claims, listener)
+            _finish(
+                store, _adopted(store, study.final_runs(choose_settings(store)), archive), execute, claims, listener
+            )
         claims.sweep()
     return StudyResults(store)
+
+
+def _adopted(store: Store, runs: list[PlannedRun], archive: str | Path | None) -> list[PlannedRun]:
+    """The same runs, after those that are archived have been let in."""
+    if archive is not None:
+        adopt(store, Archive.open(archive), runs)
+    return runs
 
 
 def _finish(store: Store, runs: Sequence[PlannedRun], execute: Executor, claims: Claims, listener: Listener) -> None:

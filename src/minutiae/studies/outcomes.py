@@ -20,6 +20,19 @@ _EVALUATIONS = "evaluation.json"
 _REMEDY = "delete it; it is measured again"
 
 
+def store_outcomes(store: Store, run: str, names: Sequence[str]) -> dict[str, float | None]:
+    """The outcomes `names` of a run that has ended, trained in the store or archived in it."""
+    archived = store.elsewhere(run)
+    if archived is None:
+        return measured(RunDirectory.open(store.run_path(run)), names)
+    found = dict(archived.outcomes)
+    missing = [name for name in names if name not in found]
+    if missing:
+        columns = store.archive.curves([run]).to_dict(as_series=False)
+        found |= {name: _last_mean(columns.get(name, ())) for name in missing}
+    return {name: found[name] for name in names}
+
+
 def measured(run: RunDirectory, names: Sequence[str]) -> dict[str, float | None]:
     """The outcomes `names` of a run: read from its metrics, or as somebody else's trainer gave them."""
     result = run.result
@@ -66,7 +79,11 @@ def outcome(run: RunDirectory, name: str, columns: Mapping[str, Sequence[Any]]) 
         if not seen:
             return None
         return float(max(seen) if name == "best_return" else np.mean(seen))
-    values = [value for value in columns.get(name, ()) if value is not None][-OUTCOME_ITERATIONS:]
+    return _last_mean(columns.get(name, ()))
+
+
+def _last_mean(column: Sequence[Any]) -> float | None:
+    values = [value for value in column if value is not None][-OUTCOME_ITERATIONS:]
     return float(np.mean(values)) if values else None
 
 
@@ -97,7 +114,7 @@ def choose_settings(store: Store) -> dict[tuple[str, Cell], Cell]:
     study = store.study
     values: dict[tuple[str, Cell], dict[Cell, list[float]]] = {}
     for planned in study.first_runs():
-        (value,) = measured(RunDirectory.open(store.run_path(planned.id)), study.outcomes[:1]).values()
+        (value,) = store_outcomes(store, planned.id, study.outcomes[:1]).values()
         found = values.setdefault((planned.environment, planned.cell), {}).setdefault(planned.setting, [])
         if value is not None:
             found.append(value)

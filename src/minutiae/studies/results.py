@@ -11,7 +11,7 @@ from minutiae.errors import RunError
 from minutiae.runs.directory import RunDirectory, is_run
 from minutiae.runs.metrics import read_table
 from minutiae.runs.origin import origin
-from minutiae.studies.outcomes import choose_settings, measured
+from minutiae.studies.outcomes import choose_settings, store_outcomes
 from minutiae.studies.store import Store, Task
 from minutiae.studies.study import PlannedRun, Study
 
@@ -58,9 +58,13 @@ class StudyResults:
         """One row per run of the study, trained or not; see `StudyData.frame`."""
         return study_frame(self._store)
 
-    def curves(self) -> polars.DataFrame:
-        """One row per run and iteration; see `StudyData.curves`."""
-        return study_curves(self._store, [run.id for run in planned_runs(self._store)])
+    def curves(self, *metrics: str) -> polars.DataFrame:
+        """One row per run and iteration; see `StudyData.curves`.
+
+        Args:
+            metrics: further columns of `metrics.parquet`.
+        """
+        return study_curves(self._store, [run.id for run in planned_runs(self._store)], metrics)
 
     def data(self) -> StudyData:
         """Both, with the design: all that a report is made from."""
@@ -95,15 +99,21 @@ def study_frame(store: Store) -> polars.DataFrame:
     return polars.DataFrame(rows, schema={name: kinds[name] for name in order})
 
 
-def study_curves(store: Store, runs: Sequence[str]) -> polars.DataFrame:
-    """One row per iteration of `runs`; see `StudyData.curves`."""
+def study_curves(store: Store, runs: Sequence[str], extra: Sequence[str] = ()) -> polars.DataFrame:
+    """One row per iteration of `runs`; see `StudyData.curves`.
+
+    Args:
+        extra: further metrics.
+    """
     import polars
 
-    wanted = [*CURVES, *(name for name in store.study.outcomes if name not in CURVES)]
-    tables = []
+    wanted = list(dict.fromkeys([*CURVES, *store.study.outcomes, *extra]))
+    elsewhere = {run for run in runs if store.elsewhere(run) is not None}
+    archived = store.archive.curves(elsewhere)
+    tables = [archived.select("run_id", *(name for name in wanted if name in archived.columns))] if elsewhere else []
     for run in dict.fromkeys(runs):
         file = store.run_path(run) / "metrics.parquet"
-        if not file.exists():
+        if run in elsewhere or not file.exists():
             continue
         table = read_table(file)
         columns = [polars.col(name) for name in wanted if name in table.columns]
@@ -128,7 +138,7 @@ def planned_runs(store: Store) -> list[PlannedRun]:
 
 
 def _ended(store: Store, run: PlannedRun) -> bool:
-    return (store.run_path(run.id) / "result.json").exists() or store.failure(Task((run.id,))) is not None
+    return store.ended(run.id) or store.failure(Task((run.id,))) is not None
 
 
 def _row(store: Store, planned: PlannedRun, failure: str | None) -> dict[str, Any]:
@@ -146,13 +156,17 @@ def _row(store: Store, planned: PlannedRun, failure: str | None) -> dict[str, An
         "steps": 0,
     }
     path = store.run_path(planned.id)
+    if store.ended(planned.id):
+        row |= store_outcomes(store, planned.id, study.outcomes)
+    archived = store.elsewhere(planned.id)
+    if archived is not None:
+        return row | {name: getattr(archived, name) for name in ("status", "reason", "iterations", "steps")}
     if not is_run(path):
         return row
     run = RunDirectory.open(path)
     result = run.result
     if result is not None:
         row |= {"status": result.status, "reason": "; ".join(result.reasons) or None}
-        row |= measured(run, study.outcomes)
     log = run.metrics()
     if len(log):
         row |= {"iterations": log.last, "steps": log.column("steps")[-1]}

@@ -5,6 +5,7 @@ NAME/runs/RUN_ID/     a run directory for each config and seed
 NAME/tasks/ID.json    runs that are trained together, decided once and for all: the bits of a run depend on it
 NAME/failures/ID.json why a task failed, and how its runs were split for another try
 NAME/claims/ID        who works on a task now
+NAME/archive/         runs that were trained elsewhere and count here, see `archive`
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from minutiae.runs.atomic import write_atomic
 from minutiae.runs.directory import RunDirectory, is_run
 from minutiae.runs.documents import read_json, write_json
 from minutiae.runs.origin import origin
+from minutiae.studies.archive import Archive, ArchivedRun
 from minutiae.studies.claims import Claims
 from minutiae.studies.external import External
 from minutiae.studies.study import PlannedRun, Study
@@ -97,6 +99,19 @@ class Store:
         """The folder of a run."""
         return self.path / "runs" / run
 
+    @cached_property
+    def archive(self) -> Archive:
+        """Runs that were trained elsewhere and count here."""
+        return Archive(self.path / "archive")
+
+    def ended(self, run: str) -> bool:
+        """Whether a run has ended, well or diverged, here or elsewhere."""
+        return (self.run_path(run) / "result.json").exists() or run in self.archive.runs
+
+    def elsewhere(self, run: str) -> ArchivedRun | None:
+        """A run that is archived and was not trained here, else `None`."""
+        return None if (self.run_path(run) / "result.json").exists() else self.archive.runs.get(run)
+
     def claims(self) -> Claims:
         """Claims for this process."""
         return Claims(self.path / "claims")
@@ -120,7 +135,7 @@ class Store:
 
     def finished(self, task: Task) -> bool:
         """Whether every run of a task has ended, well or diverged."""
-        return all((self.run_path(run) / "result.json").exists() for run in task.runs)
+        return all(self.ended(run) for run in task.runs)
 
     def fail(self, task: Task, reason: str) -> None:
         """Note why a task failed. From now on the runs of a task of several are tasks of their own."""
@@ -142,13 +157,15 @@ class Store:
     def plan(self, runs: Iterable[PlannedRun], claims: Claims) -> bool:
         """Make run directories and tasks for those of `runs` that have none; false when another process is at it.
 
+        What is archived needs none.
+
         Killed in between, it leaves run directories without a task, which the next call places.
 
         Raises:
             RunError: the folder cannot be written.
             ConfigError: a run there was trained with another config.
         """
-        wanted = {run.id: run for run in runs}
+        wanted = {run.id: run for run in runs if run.id not in self.archive.runs}
         placed = {run for task in self.tasks() for run in task.runs}
         if wanted.keys() <= placed:
             return True

@@ -47,10 +47,10 @@ def _waterfall(width: float, found: Attribution, outcome: str) -> Figure:
     texts = [(found.names[f], interval(found.shapley[f], sign=True)) for f in order]
     texts = [("start", interval(found.start)), *texts, ("end", interval(found.end))]
     rows = len(texts)
-    figure, axes = _rows(width, texts, note, outcome_words(outcome))
+    figure, axes = row_axes(width, texts, note, outcome_words(outcome))
     # On narrow pages the texts stand between the bars, where lines would strike them out.
     joined = width > canvas.NARROW
-    _point(axes, 0, found.start, INK)
+    mark_interval(axes, 0, found.start, INK)
     here = found.start.estimate
     ends = [found.start.low, found.start.high, found.end.low, found.end.high]
     for row, f in enumerate(order, start=1):
@@ -64,8 +64,8 @@ def _waterfall(width: float, found: Attribution, outcome: str) -> Figure:
         here += value.estimate
     if joined:
         axes.plot([here, here], [rows - 2, rows - 1], color=FAINT, linewidth=0.8, zorder=0)
-    _point(axes, rows - 1, found.end, INK)
-    _view(axes, [np.array(ends)])
+    mark_interval(axes, rows - 1, found.end, INK)
+    show_all(axes, [np.array(ends)])
     return figure
 
 
@@ -102,11 +102,11 @@ def _forest(width: float, found: Effects, outcome: str) -> Figure:
     if hidden > 0:
         note += f" {count(hidden, 'smaller interaction')} in the table only."
     texts = [(effect.name + (" *" if effect.confounded_with else ""), interval(effect, sign=True)) for effect in shown]
-    figure, axes = _rows(width, texts, note, f"change of {outcome_words(outcome)}")
+    figure, axes = row_axes(width, texts, note, f"change of {outcome_words(outcome)}")
     _zero(axes, len(shown), 0.5 if width > canvas.NARROW else 0.2)
     for row, effect in enumerate(shown):
-        _point(axes, row, effect, SERIES[0] if len(effect.factors) == 1 else SERIES[5])
-    _view(axes, [np.array([0.0]), *(np.array([effect.low, effect.high]) for effect in shown)])
+        mark_interval(axes, row, effect, SERIES[0] if len(effect.factors) == 1 else SERIES[5])
+    show_all(axes, [np.array([0.0]), *(np.array([effect.low, effect.high]) for effect in shown)])
     return figure
 
 
@@ -136,7 +136,7 @@ def _per_environment(width: float, scopes: Sequence[Scope], outcome: str) -> Fig
     top = canvas.legend_height(labels, width)
     tall = 0.14 * len(labels) + 0.12
     texts = [(name, "") for name in names]
-    figure, axes = _rows(width, texts, note, f"change of {outcome_words(outcome)}", tall=tall, top=top)
+    figure, axes = row_axes(width, texts, note, f"change of {outcome_words(outcome)}", tall=tall, top=top)
     apart = 0.14 / tall * (1 if width > canvas.NARROW else tall / (tall + 0.27))
     _zero(axes, len(names), 0.5 if width > canvas.NARROW else 0.2)
     used = []
@@ -145,9 +145,9 @@ def _per_environment(width: float, scopes: Sequence[Scope], outcome: str) -> Fig
             effect = tables[label].get(name)
             if effect is not None:
                 at = row + (index - (len(labels) - 1) / 2) * apart
-                _point(axes, at, effect, SERIES[index % len(SERIES)], size=4)
+                mark_interval(axes, at, effect, SERIES[index % len(SERIES)], size=4)
                 used.append(np.array([effect.low, effect.high]))
-    _view(axes, [np.array([0.0]), *used])
+    show_all(axes, [np.array([0.0]), *used])
     canvas.legend(figure, [(label, SERIES[i % len(SERIES)], "-") for i, label in enumerate(labels)], width)
     return figure
 
@@ -219,7 +219,7 @@ def _rectangle(column: int, row: int, color: Any, outlined: bool) -> Any:
     )
 
 
-def _rows(
+def row_axes(
     width: float, texts: Sequence[tuple[str, str]], note: str, across: str, tall: float = 0.0, top: float = 0.0
 ) -> tuple[Figure, Axes]:
     """Axes for one item a row, row i at y = i: name on its left and number on its right, or above it on narrow pages.
@@ -268,7 +268,8 @@ def _zero(axes: Axes, rows: int, reach: float = 0.28) -> None:
         axes.plot([0, 0], [row - reach, row + reach], color=INK, linewidth=1)
 
 
-def _point(axes: Axes, row: float, found: Interval, color: str, size: float = 6) -> None:
+def mark_interval(axes: Axes, row: float, found: Interval, color: str, size: float = 6) -> None:
+    """An estimate and its interval in a row; hollow when zero lies in it."""
     solid = clear(found)
     axes.plot([found.low, found.high], [row, row], color=color, linewidth=2, solid_capstyle="butt")
     axes.plot(
@@ -277,7 +278,8 @@ def _point(axes: Axes, row: float, found: Interval, color: str, size: float = 6)
     )  # fmt: skip
 
 
-def _view(axes: Axes, values: Sequence[np.ndarray]) -> None:
+def show_all(axes: Axes, values: Sequence[np.ndarray]) -> None:
+    """Let the axis span all values."""
     limits = canvas.span(values, 0.04)
     if limits is not None:
         axes.set_xlim(*limits)

@@ -1,0 +1,176 @@
+"""What each item's page holds: its claims with verdicts, its numbers, its figures. Trains and judges nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+from minutiae.reports.study.analysis import analyze
+from minutiae.reports.study.canvas import Picture
+from minutiae.reports.study.counted import report_rows
+from minutiae.reports.study.page import Section, definitions, paragraph, preformatted
+from minutiae.reports.study.sentences import answer, design_paragraph
+from minutiae.reports.study.tables import Table
+from minutiae.reports.study.words import count, listed
+from minutiae.reports.study.write import report_sections
+from minutiae.reproduction.claims import Verdict
+from minutiae.reproduction.differences import DIFFERENCES
+from minutiae.reproduction.evidence import Evidence
+from minutiae.reproduction.numbers import DECOMPOSED, decomposition_table, returns_table
+from minutiae.reproduction.pictures import beside_picture, training_pictures
+from minutiae.reproduction.verdicts import CONTRADICTED, STATUSES, SUPPORTED, UNTOLD
+
+if TYPE_CHECKING:
+    from minutiae.reproduction.protocol import Item, Protocol
+
+Part: TypeAlias = str | Picture | Table | Sequence[str]
+
+TABLE3 = ("ppo", "ppo-m", "ppo-noclip")
+BATCH = (
+    ("return_mean", "mean return"),
+    ("ratio_max_batch", "largest ratio of a batch"),
+    ("kl_exact_batch", "mean KL of an update"),
+)
+FRESH = (
+    ("ratio_max_held_out", "largest ratio on fresh samples"),
+    ("kl_exact_held_out", "mean KL on fresh samples"),
+    ("kl_exact_batch", "mean KL on training samples"),
+)
+
+
+def verdict_sentences(verdicts: Sequence[Verdict]) -> list[str]:
+    """The answer first: which claims stand, fall, or cannot be told."""
+    if not verdicts:
+        return ["The article claims nothing here; what was measured speaks for itself below."]
+    counts = Counter(verdict.finding.status for verdict in verdicts)
+    told = [f"{counts[status]} {status}" for status in STATUSES if counts[status]]
+    sentences = [f"Of {count(len(verdicts), 'claim')}, one per task: {listed(told)}."]
+    for status, begin in ((SUPPORTED, "Supported"), (CONTRADICTED, "Contradicted"), (UNTOLD, "Cannot be told yet")):
+        named: dict[str, list[str]] = {}
+        for verdict in verdicts:
+            if verdict.finding.status == status:
+                named.setdefault(verdict.claim.name, []).append(verdict.task)
+        if named:
+            parts = [f"{name} ({', '.join(tasks)})" for name, tasks in named.items()]
+            sentences.append(f"{begin}: {'; '.join(parts)}.")
+    return sentences
+
+
+def verdicts_table(verdicts: Sequence[Verdict], name: str = "verdicts") -> Table | None:
+    """Every claim and task with its verdict and the numbers behind it."""
+    rows = tuple(
+        (
+            verdict.claim.text,
+            verdict.task,
+            verdict.finding.status,
+            verdict.finding.words or None,
+            verdict.finding.needed,
+            verdict.claim.where,
+        )
+        for verdict in verdicts
+    )
+    columns = ("claim", "task", "verdict", "what was measured", "agents needed", "where")
+    note = (
+        "95% intervals, each alone: of twenty verdicts one may be chance. Agents needed: per cell, at which a "
+        "difference as large as the one seen would be found with probability 0.8."
+    )
+    return (
+        Table(name, "The article's claims and what our runs say", columns, rows, note, spare=("where",))
+        if rows
+        else None
+    )
+
+
+def introduction(item: Item, protocol: Protocol, evidence: Evidence) -> str:
+    """What was trained, in a paragraph."""
+    data = evidence.data
+    text = design_paragraph(data, report_rows(data))
+    if data.study.flavour is None:
+        return text
+    source = "the released code" if protocol.flavour == "paper-artifact" else "the article's text"
+    short = "" if protocol.steps is None else f" A trial of {protocol.steps:,} steps, not the article's million."
+    return f"Settings: {protocol.flavour}, those of {source}.{short} {text}"
+
+
+def sections(
+    item: Item, protocol: Protocol, evidences: Sequence[Evidence], verdicts: Sequence[Verdict]
+) -> list[Section]:
+    """All sections of an item's page.
+
+    Args:
+        evidences: by the first outcome, and by others.
+        verdicts: by the first.
+    """
+    first = evidences[0]
+    claims: list[Part] = _kept(verdicts_table(verdicts))
+    rules = [f"{claim.text} Rule: {claim.rule}." for claim in dict.fromkeys(verdict.claim for verdict in verdicts)]
+    found = [Section("The claims", claims)]
+    found += {
+        "table2": lambda: _returns(evidences, DECOMPOSED),
+        "table3": lambda: _returns(evidences, TABLE3),
+        "halfcheetah": lambda: _returns(evidences, DECOMPOSED),
+        "figure2": lambda: _training(first, protocol.tasks, BATCH),
+        "figure3": lambda: _training(first, protocol.tasks, BATCH),
+        "figure4": lambda: _training(first, protocol.tasks, FRESH),
+        "figure1": lambda: _study(first),
+        "nine": lambda: _study(first),
+    }[item.name]()
+    found.append(Section("How claims are judged", [rules] if rules else []))
+    if protocol.flavour and item.own_tasks:
+        found.append(Section("Where this differs from the article", [[str(one) for one in DIFFERENCES]]))
+    found.append(Section("How to repeat it", [preformatted(command(item, protocol)), _about(first)]))
+    return found
+
+
+def command(item: Item, protocol: Protocol) -> str:
+    """The command line that trains and judges the same."""
+    words = ["minutiae", "reproduce", item.name, "--tasks", ",".join(task.lower() for task in protocol.tasks)]
+    words += ["--agents", str(protocol.agents)]
+    if item.own_tasks:
+        words += ["--flavour", protocol.flavour]
+    words += ["--version", protocol.version]
+    if item.name == "figure1":
+        words += ["--learning-rates", ",".join(f"{rate:g}" for rate in protocol.learning_rates)]
+    if protocol.steps is not None:
+        words += ["--steps", str(protocol.steps)]
+    return " ".join(words)
+
+
+def _returns(evidences: Sequence[Evidence], presets: Sequence[str]) -> list[Section]:
+    both: list[Part] = []
+    parts: list[Part] = []
+    for number, evidence in enumerate(evidences):
+        own = evidence.outcome if number else ""
+        name = f"returns_{own}" if own else "returns"
+        both += _kept(beside_picture(evidence, presets, name), returns_table(evidence, presets, name))
+        if set(presets) == set(DECOMPOSED):
+            parts += _kept(decomposition_table(evidence, f"decomposition_{own}" if own else "decomposition"))
+    first = evidences[0]
+    curves = [*training_pictures(first, list(first.tasks), (("return_mean", "mean return"),))]
+    return [Section("Returns", both), Section("Algorithm or details", parts), Section("Learning curves", list(curves))]
+
+
+def _training(evidence: Evidence, tasks: Sequence[str], metrics: Sequence[tuple[str, str]]) -> list[Section]:
+    """One section for each task."""
+    return [
+        Section(f"Trust region in {task}", list(training_pictures(evidence, [task], metrics))) for task in tasks
+    ]  # fmt: skip
+
+
+def _study(evidence: Evidence) -> list[Section]:
+    """The study's own report, whose answer stands in a section of its own."""
+    data = evidence.data
+    analyses = analyze(data)
+    said: list[Part] = [paragraph(sentence) for sentence in answer(analyses[0])]
+    rest = [section for section in report_sections(data, analyses) if section.title != "How to repeat it"]
+    return [Section("What the runs say", said), *rest]
+
+
+def _about(evidence: Evidence) -> str:
+    about = {name.replace("_", " "): text for name, text in evidence.data.about.items() if name != "command"}
+    return definitions(about)
+
+
+def _kept(*parts: Part | None) -> list[Part]:
+    return [part for part in parts if part is not None]

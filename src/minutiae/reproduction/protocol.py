@@ -1,0 +1,245 @@
+"""What each table and figure of Engstrom et al. 2020 trains, as ordinary studies. Nothing is trained or judged here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any
+
+from minutiae.details.paper import INITIALIZATIONS
+from minutiae.details.paper_rows import TASKS
+from minutiae.details.presets import FLAVOURS
+from minutiae.errors import ConfigError, unknown
+from minutiae.reproduction.published import ALGORITHMS
+from minutiae.studies.study import Study, Tuning
+
+VERSIONS = ("v2", "v3", "v4", "v5")
+"""Of the simulated tasks; the article's are v2, which need a simulator that is no longer distributed with them."""
+
+OUTCOMES = ("final_return", "best_return")
+"""The article does not say which it reports: the released code stores the mean of the last five iterations, notebooks
+of the authors' earlier code take the best iteration."""
+
+HELD_OUT_EVERY = 10
+"""Iterations between two looks at fresh samples, as in the released code."""
+
+SWEEP = (1e-5, 8e-5, 1.5e-4, 2.2e-4)
+"""Policy learning rates of Figure 1: those of the authors' earlier code, as the article names none."""
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """What may be chosen of a reproduction.
+
+    Attributes:
+        tasks: of `TASKS`, or for `halfcheetah` any ids without their version.
+        agents: seeds of every cell.
+        flavour: the released code's settings or the article's.
+        version: of the environments.
+        learning_rates: swept by Figure 1.
+        steps: of a run; `None` is the article's million.
+
+    Raises:
+        ConfigError: an unknown flavour or version, or no agents.
+    """
+
+    tasks: tuple[str, ...]
+    agents: int
+    flavour: str = "paper-artifact"
+    version: str = "v4"
+    learning_rates: tuple[float, ...] = SWEEP
+    steps: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.flavour not in FLAVOURS:
+            raise ConfigError(unknown("flavour", self.flavour, FLAVOURS))
+        if self.version not in VERSIONS:
+            raise ConfigError(unknown("version", self.version, VERSIONS))
+        if isinstance(self.agents, bool) or not isinstance(self.agents, int) or self.agents < 1:
+            raise ConfigError(f"agents is a whole number of at least 1, not {self.agents!r}")
+
+    @property
+    def base(self) -> dict[str, Any]:
+        """What every cell starts from beside its preset."""
+        return {} if self.steps is None else {"steps": self.steps}
+
+    @property
+    def environments(self) -> tuple[str, ...]:
+        """The ids of the tasks."""
+        return tuple(f"{task}-{self.version}" for task in self.tasks)
+
+
+def _tables(protocol: Protocol) -> Study:
+    return Study(
+        question="Does the algorithm make the difference, or do the details that come with it?",
+        flavour=protocol.flavour,
+        environments=protocol.environments,
+        factors={"preset": list(ALGORITHMS)},
+        base={"held_out_diagnostics": HELD_OUT_EVERY, **protocol.base},
+        seeds=protocol.agents,
+        outcomes=OUTCOMES,
+    )
+
+
+def _four(value_clipping: str) -> dict[str, Any]:
+    """The four details that the article crosses; what belongs together in the released code moves together."""
+    return {
+        "value_clipping": [None, value_clipping],
+        # Its reward clipping lives in the filter that scales, and is gone without it.
+        "reward_normalization": {
+            "off": {"reward_scaling": None, "reward_clipping": None},
+            "returns": {"reward_scaling": "returns", "reward_clipping": 10.0},
+        },
+        "network_initialization": {
+            "xavier": dict(INITIALIZATIONS["xavier_uniform"]),
+            "orthogonal": dict(INITIALIZATIONS["orthogonal"]),
+        },
+        "learning_rate_annealing": [None, "linear"],
+    }
+
+
+def _clipping(protocol: Protocol) -> str:
+    return "min" if protocol.flavour == "paper-text" else "max"
+
+
+def _figure1(protocol: Protocol) -> Study:
+    return Study(
+        question="Which of four details of PPO shift the landscape of final returns?",
+        flavour=protocol.flavour,
+        environments=protocol.environments,
+        factors=_four(_clipping(protocol)),
+        base=protocol.base,
+        tuning=Tuning({"learning_rate": list(protocol.learning_rates)}, protocol.agents, "engstrom"),
+        outcomes=OUTCOMES,
+    )
+
+
+def _nine(protocol: Protocol) -> Study:
+    """All nine of section 3, 32 of their 512 combinations: main effects clear of two-way interactions."""
+    factors = {
+        **_four(_clipping(protocol)),
+        "observation_normalization": [None, True],
+        "observation_clipping": [None, 10.0],
+        "activation": ["relu", "tanh"],
+        "gradient_clipping": [None, 0.5],
+    }
+    # Alone here, so that clipping can be crossed with scaling.
+    factors["reward_scaling"] = [None, "returns"]
+    factors["reward_clipping"] = [None, 10.0]
+    del factors["reward_normalization"]
+    return Study(
+        question="Which of the nine code-level optimizations of PPO make the difference?",
+        flavour=protocol.flavour,
+        environments=protocol.environments,
+        factors=factors,
+        base=protocol.base,
+        design="fractional",
+        options={"runs": 32},
+        seeds=protocol.agents,
+        outcomes=OUTCOMES,
+    )
+
+
+def _halfcheetah(protocol: Protocol) -> Study:
+    return Study(
+        question="Algorithm or details, on a task that the article does not have?",
+        environments=protocol.environments,
+        factors={"preset": ["ppo", "ppo-m", "trpo", "trpo+"]},
+        base={"held_out_diagnostics": HELD_OUT_EVERY, "steps": 1_000_000, **protocol.base},
+        seeds=protocol.agents,
+        outcomes=OUTCOMES,
+    )
+
+
+@dataclass(frozen=True)
+class Item:
+    """A table or figure.
+
+    Attributes:
+        name: as it is asked for.
+        title: as it is headed.
+        store: the folder of its runs; items with the same one share them. `None` needs no runs.
+        study: what is trained, given the protocol.
+        tasks, agents: unless others are asked for.
+        own_tasks: whether only the article's tasks have values for it.
+    """
+
+    name: str
+    title: str
+    store: str | None
+    study: Callable[[Protocol], Study] | None
+    tasks: tuple[str, ...]
+    agents: int = 10
+    own_tasks: bool = True
+
+
+_ALL = ("Hopper", "Walker2d", "Humanoid")
+
+ITEMS: Mapping[str, Item] = MappingProxyType(
+    {
+        item.name: item
+        for item in (
+            Item("table1", "Table 1: the algorithms", None, None, _ALL),
+            Item("table2", "Table 2: algorithm or details", "tables", _tables, _ALL),
+            Item("table3", "Table 3: PPO without clipping", "tables", _tables, _ALL),
+            Item("figure1", "Figure 1: four details crossed", "figure1", _figure1, ("Walker2d", "Humanoid"), 5),
+            Item("figure2", "Figure 2: the trust region on Humanoid", "tables", _tables, ("Humanoid",)),
+            Item("figure3", "Figure 3: the trust region on other tasks", "tables", _tables, ("Walker2d", "Hopper")),
+            Item("figure4", "Figure 4: the trust region on fresh samples", "tables", _tables, _ALL),
+            Item("nine", "Beyond the article: all nine details crossed", "nine", _nine, ("Hopper",), 3),
+            Item(
+                "halfcheetah", "Beyond the article: algorithm or details on HalfCheetah", "halfcheetah", _halfcheetah,
+                ("HalfCheetah",), own_tasks=False,
+            ),
+        )
+    }
+)  # fmt: skip
+"""Everything that can be reproduced, and what goes beyond the article."""
+
+
+def item_named(name: str) -> Item:
+    """The item.
+
+    Raises:
+        ConfigError: there is none of this name.
+    """
+    if name not in ITEMS:
+        raise ConfigError(unknown("table or figure", name, ITEMS, "run: minutiae reproduce --list"))
+    return ITEMS[name]
+
+
+def protocol_of(
+    item: Item,
+    tasks: Sequence[str] | None = None,
+    agents: int | None = None,
+    learning_rates: Sequence[float] | None = None,
+    flavour: str = "paper-artifact",
+    version: str = "v4",
+    steps: int | None = None,
+) -> Protocol:
+    """The item's protocol, with what is asked for in its place.
+
+    Args:
+        tasks: in any spelling of case.
+        agents, learning_rates, flavour, version, steps: as in `Protocol`.
+
+    Raises:
+        ConfigError: a task that the article does not have, or as `Protocol`.
+    """
+    found = Protocol(item.tasks, item.agents if agents is None else agents, flavour, version, steps=steps)
+    if learning_rates is not None:
+        found = replace(found, learning_rates=tuple(learning_rates))
+    if tasks is None:
+        return found
+    if not item.own_tasks:
+        return replace(found, tasks=tuple(tasks))
+    known = {task.lower(): task for task in TASKS}
+    chosen = []
+    for task in tasks:
+        if task.lower() not in known:
+            raise ConfigError(unknown("task", task, [name.lower() for name in TASKS]))
+        chosen.append(known[task.lower()])
+    if not chosen:
+        raise ConfigError(f"tasks names at least one of {', '.join(known)}")
+    return replace(found, tasks=tuple(dict.fromkeys(chosen)))
