@@ -41,7 +41,7 @@ class Protocol:
         steps: of a run; `None` is the article's million.
 
     Raises:
-        ConfigError: an unknown flavour or version, or no agents.
+        ConfigError: an unknown flavour or version, no agents, or no learning rates.
     """
 
     tasks: tuple[str, ...]
@@ -58,6 +58,8 @@ class Protocol:
             raise ConfigError(unknown("version", self.version, VERSIONS))
         if isinstance(self.agents, bool) or not isinstance(self.agents, int) or self.agents < 1:
             raise ConfigError(f"agents is a whole number of at least 1, not {self.agents!r}")
+        if not self.learning_rates:
+            raise ConfigError("learning_rates names at least one learning rate, such as 1e-4")
 
     @property
     def base(self) -> dict[str, Any]:
@@ -104,13 +106,18 @@ def _clipping(protocol: Protocol) -> str:
 
 
 def _figure1(protocol: Protocol) -> Study:
+    rates = protocol.learning_rates
+    # One rate leaves nothing to choose.
+    tuning = Tuning({"learning_rate": list(rates)}, protocol.agents, "engstrom") if len(rates) > 1 else None
+    base = protocol.base if tuning else {**protocol.base, "learning_rate": rates[0]}
     return Study(
         question="Which of four details of PPO shift the landscape of final returns?",
         flavour=protocol.flavour,
         environments=protocol.environments,
         factors=_four(_clipping(protocol)),
-        base=protocol.base,
-        tuning=Tuning({"learning_rate": list(protocol.learning_rates)}, protocol.agents, "engstrom"),
+        base=base,
+        seeds=protocol.agents,
+        tuning=tuning,
         outcomes=OUTCOMES,
     )
 
