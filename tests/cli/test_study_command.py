@@ -68,7 +68,7 @@ def test_a_plan_is_measured_unless_told_not_to(
         ("study run", "STUDY is missing; run: minutiae study --help"),
         (
             "study rum x.toml",
-            "unknown command 'rum'; did you mean 'run'? allowed: plan, run, report; run: minutiae",
+            "unknown command 'rum'; did you mean 'run'? allowed: plan, run, report, archive; run: minutiae",
         ),
     ],
 )

@@ -20,8 +20,7 @@ class Difference:
     test: str | None = None
 
     def __str__(self) -> str:
-        tested = f" To test it: {self.test}." if self.test else ""
-        return f"{self.topic}: {self.text}{tested}"
+        return f"{self.topic}: {self.text}." + (f" To test it: {self.test}." if self.test else "")
 
 
 DIFFERENCES: tuple[Difference, ...] = (

@@ -110,15 +110,16 @@ def decomposition_table(evidence: Evidence, name: str) -> Table | None:
     return Table(name, title, columns, tuple(rows), note).without_empty_columns()
 
 
-def _published(task: str, quantity: str) -> float | None:
+def _published(task: str, quantity: str) -> int | None:
     """The same quantities from the article's means."""
     if task not in TASKS:
         return None
     mean = {name: entry.estimate for name, entry in FINAL_RETURNS[task].items()}
     (trpo, trpo_details), (ppo, ppo_details) = ((mean[name] for name in row) for row in TWO_BY_TWO)
-    return {
+    quantities = {
         "algorithm": ((ppo_details - trpo_details) + (ppo - trpo)) / 2,
         "details": ((ppo_details - ppo) + (trpo_details - trpo)) / 2,
         "interaction": (ppo_details - ppo) - (trpo_details - trpo),
         "gain": ppo_details - trpo,
-    }[quantity]
+    }
+    return round(quantities[quantity])

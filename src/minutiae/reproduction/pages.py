@@ -19,6 +19,7 @@ from minutiae.reproduction.differences import DIFFERENCES
 from minutiae.reproduction.evidence import Evidence
 from minutiae.reproduction.numbers import DECOMPOSED, decomposition_table, returns_table
 from minutiae.reproduction.pictures import beside_picture, training_pictures
+from minutiae.reproduction.published import ALGORITHMS
 from minutiae.reproduction.verdicts import CONTRADICTED, STATUSES, SUPPORTED, UNTOLD
 
 if TYPE_CHECKING:
@@ -85,9 +86,17 @@ def verdicts_table(verdicts: Sequence[Verdict], name: str = "verdicts") -> Table
 def introduction(item: Item, protocol: Protocol, evidence: Evidence) -> str:
     """What was trained, in a paragraph."""
     data = evidence.data
-    text = design_paragraph(data, report_rows(data))
     if data.study.flavour is None:
-        return text
+        return design_paragraph(data, report_rows(data))
+    if item.store == "tables":
+        ended = len(evidence.rows)
+        text = (
+            f"{listed([*ALGORITHMS.values()])} on {listed(list(data.study.environments))}, {protocol.agents} agents of "
+            f"each; {ended:,} of {count(len(data.frame), 'run')} have ended. Judged by the mean return over the last "
+            "five iterations, and once more by the best iteration."
+        )
+    else:
+        text = design_paragraph(data, report_rows(data))
     source = "the released code" if protocol.flavour == "paper-artifact" else "the article's text"
     short = "" if protocol.steps is None else f" A trial of {protocol.steps:,} steps, not the article's million."
     return f"Settings: {protocol.flavour}, those of {source}.{short} {text}"
@@ -147,7 +156,7 @@ def _returns(evidences: Sequence[Evidence], presets: Sequence[str]) -> list[Sect
         if set(presets) == set(DECOMPOSED):
             parts += _kept(decomposition_table(evidence, f"decomposition_{own}" if own else "decomposition"))
     first = evidences[0]
-    curves = [*training_pictures(first, list(first.tasks), (("return_mean", "mean return"),))]
+    curves = [*training_pictures(first, list(first.tasks), BATCH[:1], presets)]
     return [Section("Returns", both), Section("Algorithm or details", parts), Section("Learning curves", list(curves))]
 
 

@@ -61,9 +61,9 @@ def _beside(width: float, rows: Sequence[tuple[str, Interval | None, Interval | 
 
 
 def training_pictures(
-    evidence: Evidence, tasks: Sequence[str], metrics: Sequence[tuple[str, str]]
+    evidence: Evidence, tasks: Sequence[str], metrics: Sequence[tuple[str, str]], presets: Sequence[str] = TRUST_REGION
 ) -> Iterator[Picture]:
-    """Metrics of PPO, PPO-M and TRPO over training, one picture each; nothing for tasks without runs.
+    """Metrics of algorithms over training, one picture each; nothing for tasks without runs.
 
     Args:
         metrics: columns of the curves, and what they are in words.
@@ -71,7 +71,7 @@ def training_pictures(
     for task in tasks:
         if task not in evidence.tasks:
             continue
-        runs = evidence.runs(task, TRUST_REGION)
+        runs = evidence.runs(task, tuple(presets))
         runs = replace(
             runs,
             factors=tuple(

@@ -115,7 +115,8 @@ class Table:
             return p_value(value)
         if isinstance(value, float):
             return number(value, sign=name in self.signed)
-        return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        return f"{value:,}".replace("-", "−") if whole else str(value)
 
     def _cells(self, row: Sequence[Any], numeric: Sequence[bool], kept: Sequence[int]) -> str:
         texts, cells = self._texts(row), []
