@@ -27,6 +27,10 @@ class Measured:
     def data(self) -> StudyData:
         return self._data
 
+    def seconds(self) -> dict[str, float]:
+        ended = self._data.frame.filter(pl.col("status") == "finished")
+        return dict.fromkeys(ended["run_id"], 10.0)
+
     def curves(self, *metrics: str) -> pl.DataFrame:
         return self._data.curves
 
@@ -95,6 +99,13 @@ def test_every_page_is_written_whole(name: str, tmp_path: Path) -> None:
     for table in found.tables:
         assert (tmp_path / "page" / "tables" / f"{table.name}.csv").read_text().count("\n") == len(table.rows) + 1
     assert list((tmp_path / "page" / "figures").glob("*.svg"))
+
+
+def test_the_time_is_told_with_that_of_the_articles_agents(tmp_path: Path) -> None:
+    text = page_of("table2", tmp_path).write_page(tmp_path / "page").read_text()
+    # 50 runs of 61,440 steps in 10 s each; 80 agents of 10 cells are 800 runs, 8,000 s of one core.
+    assert "50 runs of 3,072,000 environment steps in all took 0.1 hours of one core: 6,144 steps per second" in text
+    assert "80 agents of each of the 10 cells, as in the article, would take two such cores 1 hours." in text
 
 
 def test_figure_4_shows_fresh_samples(tmp_path: Path) -> None:

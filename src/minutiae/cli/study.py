@@ -1,4 +1,4 @@
-"""`minutiae study plan | run | report | archive`: a grid of runs from one file. Nothing is designed, trained or drawn here."""
+"""`minutiae study plan | run | report | archive`: a grid of runs from one file. Nothing is trained or drawn here."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 app = make_app(
     "study",
-    "Cross details, train the grid, say what mattered: minutiae study plan | run | report | archive. A study is a TOML file with "
-    "environments, seeds and a table [factors]; it is trained into a folder that 'run' goes on with after anything.",
+    "Cross details, train the grid, say what mattered: minutiae study plan | run | report | archive. A study is a TOML "
+    "file with environments, seeds and a table [factors]; it is trained into a folder that 'run' goes on with after anything.",
 )
 
 _Switch = Annotated[bool, Parameter(negative="")]

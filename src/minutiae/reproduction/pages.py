@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
+
+import polars as pl
 
 from minutiae.reports.study.analysis import analyze
 from minutiae.reports.study.canvas import Picture
@@ -19,7 +21,7 @@ from minutiae.reproduction.differences import DIFFERENCES
 from minutiae.reproduction.evidence import Evidence
 from minutiae.reproduction.numbers import DECOMPOSED, decomposition_table, returns_table
 from minutiae.reproduction.pictures import beside_picture, training_pictures
-from minutiae.reproduction.published import ALGORITHMS
+from minutiae.reproduction.published import AGENTS, ALGORITHMS
 from minutiae.reproduction.verdicts import CONTRADICTED, STATUSES, SUPPORTED, UNTOLD
 
 if TYPE_CHECKING:
@@ -103,13 +105,18 @@ def introduction(item: Item, protocol: Protocol, evidence: Evidence) -> str:
 
 
 def sections(
-    item: Item, protocol: Protocol, evidences: Sequence[Evidence], verdicts: Sequence[Verdict]
+    item: Item,
+    protocol: Protocol,
+    evidences: Sequence[Evidence],
+    verdicts: Sequence[Verdict],
+    seconds: Mapping[str, float],
 ) -> list[Section]:
     """All sections of an item's page.
 
     Args:
         evidences: by the first outcome, and by others.
         verdicts: by the first.
+        seconds: that each ended run took one core.
     """
     first = evidences[0]
     claims: list[Part] = _kept(verdicts_table(verdicts))
@@ -128,8 +135,24 @@ def sections(
     found.append(Section("How claims are judged", [rules] if rules else []))
     if protocol.flavour and item.own_tasks:
         found.append(Section("Where this differs from the article", [[str(one) for one in DIFFERENCES]]))
+    found.append(Section("How long it took", [paragraph(duration_sentence(first, seconds))]))
     found.append(Section("How to repeat it", [preformatted(command(item, protocol)), _about(first)]))
     return found
+
+
+def duration_sentence(evidence: Evidence, seconds: Mapping[str, float]) -> str:
+    """Core-hours and speed of the runs that have ended, and what the article's number of agents would take."""
+    frame = evidence.data.frame.filter(pl.col("run_id").is_in([*seconds]))
+    steps, total = int(frame["steps"].sum()), sum(seconds.values())
+    if total <= 0:
+        return "The time of these runs was not written down."
+    cells = len(evidence.data.study.layout.cells) * len(evidence.data.study.environments)
+    whole = AGENTS * cells * steps / max(1, len(frame)) / (2 * steps / total) / 3600
+    return (
+        f"{count(len(frame), 'run')} of {steps:,} environment steps in all took {total / 3600:.1f} hours of one core: "
+        f"{steps / total:,.0f} steps per second and core, while other work shared the machine as it did. {AGENTS} "
+        f"agents of each of the {count(cells, 'cell')}, as in the article, would take two such cores {whole:,.0f} hours."
+    )
 
 
 def command(item: Item, protocol: Protocol) -> str:

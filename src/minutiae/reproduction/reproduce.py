@@ -151,7 +151,7 @@ def judged(item: Item, protocol: Protocol, results: StudyResults) -> Reproductio
         item,
         protocol,
         tuple(verdicts),
-        tuple(sections(item, protocol, evidences, verdicts)),
+        tuple(sections(item, protocol, evidences, verdicts, results.seconds())),
         tuple(verdict_sentences(verdicts)),
         introduction(item, protocol, evidences[0]),
     )

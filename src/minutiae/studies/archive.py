@@ -57,6 +57,7 @@ class ArchivedRun:
         seed: of the agent.
         status, reason: how and why it ended, as in a study's table of runs.
         iterations, steps: that it trained.
+        seconds: that its trainer took, its share of them where several agents trained together.
         outcomes: by name.
         about: versions and machine that made it.
     """
@@ -68,6 +69,7 @@ class ArchivedRun:
     reason: str | None
     iterations: int
     steps: int
+    seconds: float
     outcomes: Mapping[str, float | None]
     about: Mapping[str, str]
 

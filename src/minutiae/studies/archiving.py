@@ -9,7 +9,7 @@ from minutiae.errors import RunError
 from minutiae.runs.directory import RunDirectory
 from minutiae.studies.archive import METRICS, OUTCOMES, Archive, ArchivedRun
 from minutiae.studies.outcomes import measured
-from minutiae.studies.results import planned_runs, study_curves
+from minutiae.studies.results import planned_runs, study_curves, trained_seconds
 from minutiae.studies.store import Store
 from minutiae.studies.study import PlannedRun
 
@@ -48,6 +48,7 @@ def _archived(store: Store, run: str, names: list[str]) -> ArchivedRun:
         reason="; ".join(result.reasons) or None,
         iterations=log.last or 0,
         steps=int(log.column("steps")[-1] or 0) if len(log) else 0,
+        seconds=trained_seconds(found),
         outcomes=measured(found, names),
         about=found.about,
     )

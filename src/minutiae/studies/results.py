@@ -66,6 +66,21 @@ class StudyResults:
         """
         return study_curves(self._store, [run.id for run in planned_runs(self._store)], metrics)
 
+    def seconds(self) -> dict[str, float]:
+        """What the trainer took for each run that has ended, its share where several agents trained together.
+
+        One worker trains on one core, so the sum is about the core-seconds of the study.
+        """
+        store = self._store
+        found = {}
+        for run in planned_runs(store):
+            archived = store.elsewhere(run.id)
+            if archived is not None:
+                found[run.id] = archived.seconds
+            elif store.ended(run.id):
+                found[run.id] = trained_seconds(RunDirectory.open(store.run_path(run.id)))
+        return found
+
     def data(self) -> StudyData:
         """Both, with the design: all that a report is made from."""
         about = {**origin(), "command": f"minutiae study run {self.path}"}
@@ -121,6 +136,13 @@ def study_curves(store: Store, runs: Sequence[str], extra: Sequence[str] = ()) -
     if not tables:
         return polars.DataFrame(schema={"run_id": polars.String, **dict.fromkeys(CURVES, polars.Float64)})
     return polars.concat(tables, how="diagonal_relaxed")
+
+
+def trained_seconds(run: RunDirectory) -> float:
+    """The sum of a run's `timing.parquet`."""
+    log = run.timing()
+    columns = [log.column(name) for name in log.columns if name.endswith("_seconds")]
+    return float(sum(value for column in columns for value in column if isinstance(value, float)))
 
 
 def planned_runs(store: Store) -> list[PlannedRun]:
