@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 app = make_app(
     "study",
     "Cross details, train the grid, say what mattered: minutiae study plan | run | report | archive. A study is a TOML "
-    "file with environments, seeds and a table [factors]; it is trained into a folder that 'run' goes on with after anything.",
+    "file with environments, seeds and a table [factors]; it is trained into a folder that 'run' goes on with after "
+    "anything.",
 )
 
 _Switch = Annotated[bool, Parameter(negative="")]

@@ -151,7 +151,8 @@ def duration_sentence(evidence: Evidence, seconds: Mapping[str, float]) -> str:
     return (
         f"{count(len(frame), 'run')} of {steps:,} environment steps in all took {total / 3600:.1f} hours of one core: "
         f"{steps / total:,.0f} steps per second and core, while other work shared the machine as it did. {AGENTS} "
-        f"agents of each of the {count(cells, 'cell')}, as in the article, would take two such cores {whole:,.0f} hours."
+        f"agents of each of the {count(cells, 'cell')}, as in the article, would take two such cores {whole:,.0f} "
+        "hours."
     )
 
 
