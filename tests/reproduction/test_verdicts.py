@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from synthetic_reproductions import evidence, tables_data
+from synthetic_studies import study_data
 
 from minutiae.reproduction.claims import CLAIMS, PARITY, judge
 from minutiae.reproduction.evidence import Evidence
+from minutiae.reproduction.protocol import item_named, protocol_of
 from minutiae.reproduction.verdicts import (
     CONTRADICTED,
     MISSING,
@@ -185,3 +187,34 @@ def test_every_claim_says_where_it_is_made_and_how_it_is_judged() -> None:
         assert claim.where
         assert claim.rule
         assert claim.text.endswith((".", ")."))
+
+
+def landscape(tmp_path: Path, truth: dict[str, float]) -> Evidence:
+    """Figure 1 on runs whose outcome is a sum of what each detail is worth, and 100 for the better learning rate."""
+    item = item_named("figure1")
+    assert item.study is not None
+    study = item.study(protocol_of(item, ["walker2d"], 3, [8e-5, 2.2e-4]))
+
+    def mean(_: str, codes: dict[str, int], setting: dict[str, int]) -> float:
+        return 1000 + sum(truth.get(name, 0.0) * code for name, code in codes.items()) + 100 * setting["learning_rate"]
+
+    return Evidence(study_data(study, mean, tmp_path))
+
+
+def test_figure_1_as_the_article_tells_it(tmp_path: Path) -> None:
+    gains = {"reward_normalization": 300, "learning_rate_annealing": 200, "network_initialization": 100}
+    found = landscape(tmp_path, {**gains, "value_clipping": -80})
+    assert statuses(found, "figure1", "Walker2d") == {
+        "reward normalization": SUPPORTED,
+        "annealing": SUPPORTED,
+        "initialization": SUPPORTED,
+        "value clipping": SUPPORTED,
+    }
+
+
+def test_figure_1_told_otherwise(tmp_path: Path) -> None:
+    found = landscape(tmp_path, {"reward_normalization": -300, "value_clipping": 200})
+    told = statuses(found, "figure1", "Walker2d")
+    assert (told["reward normalization"], told["value clipping"]) == (CONTRADICTED, CONTRADICTED)
+    assert (told["annealing"], told["initialization"]) == (UNTOLD, UNTOLD)
+    assert statuses(found, "figure1", "Humanoid")["annealing"] == MISSING
