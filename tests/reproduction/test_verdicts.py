@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from synthetic_reproductions import evidence, tables_data
-from synthetic_studies import study_data
 
 from minutiae.reproduction.claims import CLAIMS, PARITY, judge
 from minutiae.reproduction.evidence import Evidence
@@ -27,6 +26,7 @@ from minutiae.reproduction.verdicts import (
     within,
 )
 from minutiae.statistics import Interval
+from synthetic_studies import study_data
 
 PAPER = {"ppo": 2513.0, "ppo-m": 2142.0, "trpo": 2043.0, "trpo+": 2466.0, "ppo-noclip": 2371.0}
 """The means of Table 2 on Hopper."""
