@@ -165,16 +165,15 @@ class Collector:
         if not self._fresh and self._reset_each.any():
             self._begin(self._reset_each, renewed=False)
         self._fresh = False
-        noise = self._noise(iteration)
-        idle = None if alive.all() else ~alive
         policy, distribution, interface = self._policy, self._policy.distribution, self._interface
+        spread = distribution.spread(parameters, self._noise(iteration))
+        idle = None if alive.all() else ~alive
         total = len(self._returns)
         ended: list[tuple[Array, Array, Array]] = []
         successors: list[tuple[int, Array, Array]] = []
         for t in range(self.steps):
             self._observations[:, t] = self._current
-            sample = distribution.sample(policy.distribution_of(parameters, self._current), noise[:, t])
-            stored = interface.to_stored(sample)
+            stored = interface.to_stored(distribution.drawn(policy.output(parameters, self._current), spread[:, t]))
             if idle is not None:
                 stored[idle] = 0
             self._actions[:, t] = stored

@@ -49,7 +49,11 @@ class Moments:
         self.squares = np.repeat(prior[:, None], size, axis=1)
         self._settled = False
         self._ddof = estimator.ddof
-        self._inside, self._outside = estimator.inside_epsilon[:, None], estimator.outside_epsilon[:, None]
+        # Of two epsilons one is zero, and adding it would only take time.
+        self._inside, self._outside = (
+            epsilon[:, None] if epsilon.any() else None
+            for epsilon in (estimator.inside_epsilon, estimator.outside_epsilon)
+        )
 
     def update(self, samples: Array, which: Array | None = None) -> None:
         """Merge `samples` `[P, N, K]` into the agents where `which` `[P]` holds, or into all.
@@ -72,7 +76,8 @@ class Moments:
             first, second = first * which[:, None], second * which[:, None]
         if pivot is not self.mean:
             first, second = self._with_past(pivot, first, second)
-        offset = first / np.maximum(count, 1e-300)[:, None]
+        # Before the first sample of an agent there is nothing to divide.
+        offset = first / (count if self._settled else np.maximum(count, 1e-300))[:, None]
         second -= offset * first
         if pivot is self.mean:
             self.mean += offset
@@ -129,15 +134,18 @@ class Moments:
 
     def _deviation(self, count: Array, mean: Array, squares: Array) -> Array:
         degrees = count - self._ddof[:, None]
-        if degrees.min() > 0:
+        # More than one sample leaves at least one degree.
+        if self._settled or degrees.min() > 0:
             variance = squares / degrees
         else:
             # A first sample has no spread of its own; the sample estimator takes its square (RunningStat.var).
             alone = np.where(count > 0, np.square(mean), 1.0)
             variance = np.where(degrees > 0, squares / np.where(degrees > 0, degrees, 1.0), alone)
-        variance += self._inside
+        if self._inside is not None:
+            variance += self._inside
         np.sqrt(variance, out=variance)
-        variance += self._outside
+        if self._outside is not None:
+            variance += self._outside
         return variance
 
     def state(self, agent: int) -> dict[str, Array]:

@@ -37,7 +37,9 @@ class ObservationNormalizer:
         self.estimator = Estimator.of([c.observation_normalization_estimator for c in configs])
         self.moments = Moments(self.estimator, size)
         limit = _limits([c.observation_clipping for c in configs])
-        self._limit = limit[:, None, None] if np.isfinite(limit).any() else None
+        self._clips = bool(np.isfinite(limit).any())
+        self._limit = limit[:, None, None]
+        self._least = -self._limit
         self._all, self._none = self.enabled.all(), not self.enabled.any()
         self._any_per_step, self._all_per_step = self.per_step.any(), self.per_step.all()
         self._refresh()
@@ -69,18 +71,17 @@ class ObservationNormalizer:
         scaled = observations.copy() if self._none else observations - self._shift
         if not self._none:
             scaled /= self._deviation
-        if self._limit is not None:
+        if self._clips:
             np.minimum(scaled, self._limit, out=scaled)
-            np.maximum(scaled, -self._limit, out=scaled)
+            np.maximum(scaled, self._least, out=scaled)
         return scaled.astype(np.float32)
 
     def agent(self, agent: int) -> dict[str, Array]:
         """Shift, deviation and limit of one agent as arrays: all that acting needs (saved with the policy)."""
-        limit = np.inf if self._limit is None else self._limit[agent, 0, 0]
         return {
             "shift": self._shift[agent, 0].copy(),
             "deviation": self._deviation[agent, 0].copy(),
-            "limit": np.array([limit]),
+            "limit": np.array([self._limit[agent, 0, 0]]),
         }
 
     def state(self, agent: int) -> dict[str, Array]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -196,3 +198,16 @@ def test_actions_stored_as_floats_give_the_same_probability():
 def test_a_tanh_needs_finite_bounds():
     with pytest.raises(ConfigError, match=r"'tanh' needs finite bounds.*use 'clip_at_environment'"):
         DiagonalGaussian(1, Bounds((-1.0,), (float("inf"),)))
+
+
+@pytest.mark.parametrize("distribution", [DiagonalGaussian(2), Categorical((3, 2))], ids=["gaussian", "categorical"])
+def test_drawing_with_the_spread_of_a_rollout_is_sampling_step_by_step(distribution: Any) -> None:
+    generator = np.random.default_rng(0)
+    noise = distribution.noise(generator, (4, 7, 5))
+    output = generator.standard_normal((4, 7, 5, distribution.parameter_size)).astype(np.float32)
+    parameters = {"log_standard_deviation": generator.standard_normal((4, 2)).astype(np.float32)}
+    spread = distribution.spread(parameters, noise)
+    for t in range(7):
+        d = {"mean": output[:, t], "logits": output[:, t], "log_std": parameters["log_standard_deviation"]}
+        expected = distribution.sample(d, noise[:, t])
+        assert np.array_equal(distribution.drawn(output[:, t], spread[:, t]), expected)

@@ -138,6 +138,20 @@ class DiagonalGaussian:
         log_std = d["log_std"]
         return d["mean"] + namespace(log_std).exp(log_std)[..., None, :] * noise
 
+    def spread(self, parameters: Mapping[str, Array], noise: Array) -> Array:
+        """What a sample adds to the network's output, of a whole rollout at once: std noise.
+
+        Args:
+            parameters: the policy's; the standard deviation does not depend on the observation.
+            noise: `[..., T, B, A]`.
+        """
+        log_std = parameters["log_standard_deviation"]
+        return namespace(log_std).exp(log_std)[..., None, None, :] * noise
+
+    def drawn(self, output: Array, spread: Array) -> Array:
+        """The sample `[..., B, A]` from the network's output and its part of `spread`; the same as `sample`."""
+        return output + spread
+
     def mode(self, d: Mapping[str, Array]) -> Array:
         """The mean -> `[..., B, A]`, before any tanh (under one it is the median of the bounded action)."""
         return d["mean"]
@@ -199,6 +213,14 @@ class Categorical:
         With Gumbel noise of the logits' shape this is an exact sample (Gumbel 1954; Maddison et al. 2014).
         """
         return self._largest(d["logits"] + noise)
+
+    def spread(self, parameters: Mapping[str, Array], noise: Array) -> Array:
+        """What a sample adds to the network's output: the noise itself."""
+        return noise
+
+    def drawn(self, output: Array, spread: Array) -> Array:
+        """The sample `[..., B, len(sizes)]` from the network's output and its part of `spread`, as `sample`."""
+        return self._largest(output + spread)
 
     def mode(self, d: Mapping[str, Array]) -> Array:
         """The most probable category of each variable -> whole numbers `[..., B, len(sizes)]`."""

@@ -33,6 +33,10 @@ class Policy:
     value_hidden_sizes: tuple[int, ...]
     activation: str
 
+    def output(self, parameters: Mapping[str, Any], observations: Array) -> Array:
+        """What the policy's head gives for `observations` `[..., B, O]`; `parameters` is the entry "policy"."""
+        return forward(parameters, observations, self.activation)
+
     def distribution_of(self, parameters: Mapping[str, Any], observations: Array) -> dict[str, Array]:
         """The action distribution at `observations`.
 
@@ -43,7 +47,7 @@ class Policy:
         Returns:
             What `distribution`'s methods take.
         """
-        output = forward(parameters, observations, self.activation)
+        output = self.output(parameters, observations)
         if isinstance(self.distribution, DiagonalGaussian):
             return {"mean": output, "log_std": parameters["log_standard_deviation"]}
         return {"logits": output}
