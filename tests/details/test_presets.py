@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from minutiae.details import FLAVOURS, Config, differences, preset, preset_names, preset_table
+from minutiae.details import FLAVOURS, Config, differences, flavoured_names, preset, preset_names, preset_table
 from minutiae.errors import ConfigError
 
 NINE = {
@@ -21,7 +21,8 @@ NINE = {
 
 
 def test_names():
-    assert preset_names() == ("ppo", "ppo-m", "ppo-noclip", "trpo", "trpo+")
+    assert flavoured_names() == ("ppo", "ppo-m", "ppo-noclip", "trpo", "trpo+")
+    assert preset_names() == (*flavoured_names(), "sb3", "cleanrl", "baselines")
 
 
 def test_ppo_is_the_default_config():
@@ -87,9 +88,9 @@ def test_overrides():
 def test_the_table_holds_every_preset_once():
     rows = [(row.name, row.flavour, row.task) for row in preset_table()]
     tasks = ("Hopper", "Walker2d", "Humanoid")
-    assert len(rows) == len(set(rows)) == 5 + 2 * 3 * 5
+    assert len(rows) == len(set(rows)) == 8 + 2 * 3 * 5
     assert set(rows) == {(name, None, None) for name in preset_names()} | {
-        (name, flavour, task) for name in preset_names() for flavour in FLAVOURS for task in tasks
+        (name, flavour, task) for name in flavoured_names() for flavour in FLAVOURS for task in tasks
     }
     for row in preset_table():
         config = preset(row.name, f"{row.task or 'Ant'}-v4", row.flavour)
@@ -102,7 +103,8 @@ def test_the_table_holds_every_preset_once():
     [
         (
             ("PPO_M", "Hopper-v5"),
-            "unknown preset 'PPO_M'; did you mean 'ppo-m'? allowed: ppo, ppo-m, ppo-noclip, trpo, trpo+",
+            "unknown preset 'PPO_M'; did you mean 'ppo-m'? allowed: ppo, ppo-m, ppo-noclip, trpo, trpo+, "
+            "sb3, cleanrl, baselines",
         ),
         (
             ("ppo", "Hopper-v5", "paper"),

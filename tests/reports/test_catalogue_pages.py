@@ -79,6 +79,10 @@ def test_presets() -> None:
     assert "ppo-noclip\n" in text
     assert "  ratio_clipping off\n" in text
     assert "--flavour" not in text
+    assert "  not matched: last rollout, last minibatch, gSDE," in text
+    gaps = presets_text("sb3")
+    assert "not matched: last rollout. There total_timesteps is rounded up to whole rollouts; here" in gaps
+    assert "--flavour" not in gaps
     flavours = presets_text("trpo")
     assert "trpo --flavour paper-artifact on Humanoid\n" in flavours
 

@@ -187,5 +187,5 @@ class PolicyUpdate:
             "(Walker2d), -0.005 (Hopper) and 0.005 (Humanoid)."
         ),
         where="minutiae.control.learner.losses:policy_loss",
-        who={"ppo2": "0", "implementation-matters": "0", "sb3": "0", "cleanrl": "0"},
+        who={"ppo2": "off", "implementation-matters": "off", "sb3": "off", "cleanrl": "off"},
     )

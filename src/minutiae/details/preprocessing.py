@@ -96,7 +96,7 @@ class Preprocessing:
         source=f"{ENGSTROM}, section 3, optimization 7; {HUANG}, continuous detail 7",
         finding=f"{ANDRYCHOWICZ}: no effect. Not ablated by {ENGSTROM}.",
         where="minutiae.control.normalizers:ObservationNormalizer.normalize",
-        who={"ppo2": "10", "implementation-matters": "10", "sb3": "10", "cleanrl": "10"},
+        who={"ppo2": "10", "implementation-matters": "10", "sb3": "off", "cleanrl": "10"},
     )
     reward_scaling: str | None = detail(
         default="returns",
@@ -169,5 +169,5 @@ class Preprocessing:
         source=f"{ENGSTROM}, section 3, optimization 5 (5 or 10); {HUANG}, continuous detail 9",
         finding=(f"Not ablated by {ENGSTROM}; in {MADRYLAB} it is tuned from 2.5 to 30 and inactive without scaling."),
         where="minutiae.control.normalizers:RewardScaler",
-        who={"ppo2": "10", "implementation-matters": "10", "sb3": "10", "cleanrl": "10"},
+        who={"ppo2": "10", "implementation-matters": "10", "sb3": "off", "cleanrl": "10"},
     )

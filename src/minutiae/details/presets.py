@@ -1,4 +1,4 @@
-"""Named configs: plain ones to use, and the study's own per task. No training code lives here."""
+"""Named configs: plain ones to use, other trainers' defaults, and the study's own per task. No training code."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from minutiae.details.config import Config
 from minutiae.details.paper import INITIALIZATIONS, artifact_levels, text_levels
 from minutiae.details.paper_rows import ROWS, TASKS, paper_task
 from minutiae.details.sources import ENGSTROM, MADRYLAB
+from minutiae.details.trainers import DESCRIPTIONS, MISMATCHES, Mismatch, trainer_levels
 from minutiae.errors import ConfigError, unknown
 
 FLAVOURS = ("paper-artifact", "paper-text")
@@ -19,13 +20,17 @@ FLAVOURS = ("paper-artifact", "paper-text")
 
 @dataclass(frozen=True, kw_only=True)
 class Preset:
-    """A named set of `levels`, as changes to the defaults. Plain presets have no `flavour` and no `task`."""
+    """A named set of `levels`, as changes to the defaults. Plain presets have no `flavour` and no `task`.
+
+    `mismatches` say where the preset of another trainer cannot be what that trainer is.
+    """
 
     name: str
     flavour: str | None
     task: str | None
     description: str
     levels: Mapping[str, Any]
+    mismatches: tuple[Mismatch, ...] = ()
 
 
 _WITHOUT_THE_NINE: dict[str, Any] = {
@@ -95,12 +100,28 @@ _TABLE: tuple[Preset, ...] = (
         Preset(name=name, flavour=None, task=None, description=description, levels=MappingProxyType(levels))
         for name, (description, levels) in _PLAIN.items()
     ),
+    *(
+        Preset(
+            name=name,
+            flavour=None,
+            task=None,
+            description=description,
+            levels=MappingProxyType(trainer_levels(name)),
+            mismatches=MISMATCHES[name],
+        )
+        for name, description in DESCRIPTIONS.items()
+    ),
     *_paper_presets(),
 )
 
 
 def preset_names() -> tuple[str, ...]:
-    """The names of all presets; every flavour has each of them."""
+    """The names of all presets, those of other trainers last."""
+    return (*_PLAIN, *DESCRIPTIONS)
+
+
+def flavoured_names() -> tuple[str, ...]:
+    """The names of our own presets: every flavour has each of them."""
     return tuple(_PLAIN)
 
 
@@ -115,17 +136,19 @@ def preset(name: str, environment: str, flavour: str | None = None, **overrides:
     Args:
         name: one of `preset_names()`.
         environment: an environment id; the flavours know Hopper, Walker2d and Humanoid (v2 to v5) only.
-        flavour: `None` for the plain preset, or one of `FLAVOURS`.
+        flavour: `None` for the plain preset, or one of `FLAVOURS`; the presets of other trainers have none.
         overrides: levels that replace the preset's. Details of the preset that lose their effect by them go
             back to their default.
 
     Raises:
         ConfigError: an unknown name or flavour, a task that the flavour has no values for, or as `Config`.
     """
-    if name not in _PLAIN:
-        raise ConfigError(unknown("preset", name, _PLAIN))
+    if name not in preset_names():
+        raise ConfigError(unknown("preset", name, preset_names()))
     if flavour is not None and flavour not in FLAVOURS:
         raise ConfigError(unknown("flavour", flavour, FLAVOURS, "leave it out for the plain preset"))
+    if flavour is not None and name not in _PLAIN:
+        raise ConfigError(f"preset {name!r} has no flavours; leave {flavour!r} out, or take one of {', '.join(_PLAIN)}")
     task = None if flavour is None else paper_task(environment)
     if flavour is not None and task is None:
         raise ConfigError(

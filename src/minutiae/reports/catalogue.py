@@ -13,6 +13,7 @@ from minutiae.details import (
     Config,
     Detail,
     differences,
+    flavoured_names,
     preset,
     preset_names,
     preset_table,
@@ -104,10 +105,16 @@ def presets_text(name: str | None = None) -> str:
         levels = ", ".join(
             f"{detail} {CATALOGUE[detail].format(level)}" for detail, level in differences(config).items()
         )
-        lines += [title, *_indented(entry.description), *_indented(levels or "all defaults"), ""]
+        lines += [title, *_indented(entry.description), *_indented(levels or "all defaults")]
+        for gap in entry.mismatches if name is not None else ():
+            lines += _indented(f"not matched: {gap.topic}. There {gap.theirs}; here {gap.ours}. Remedy: {gap.remedy}.")
+        if entry.mismatches and name is None:
+            topics = ", ".join(gap.topic for gap in entry.mismatches)
+            lines += _indented(f"not matched: {topics}; minutiae presets {entry.name} says more")
+        lines.append("")
     if name is None:
         lines += [
-            f"Each also has the flavours {' and '.join(FLAVOURS)}: minutiae presets NAME lists them",
+            f"{', '.join(flavoured_names())} also have the flavours {' and '.join(FLAVOURS)}: minutiae presets NAME",
             "The complete config: minutiae train NAME ENVIRONMENT --show-config",
         ]
     return "\n".join(lines).rstrip("\n") + "\n"
@@ -120,7 +127,8 @@ def _preset(name: str) -> Config:
 
 
 def _configs() -> dict[str, Config]:
-    return {name: preset(name, _ANY) for name in preset_names()}
+    # What other trainers do stands in its own line of a detail's page.
+    return {name: preset(name, _ANY) for name in flavoured_names()}
 
 
 def _level(detail: Detail, config: Config) -> str:
