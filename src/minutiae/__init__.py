@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from minutiae.control.trained_policy import TrainedPolicy, load
     from minutiae.control.training import Run, open_run, open_runs, resume, train, train_population
     from minutiae.control.watching import watch
-    from minutiae.details import CATALOGUE, Config, preset, preset_names
+    from minutiae.details import CATALOGUE, Config, custom_detail, preset, preset_names
     from minutiae.errors import ConfigError, MinutiaeError, RunError, StatisticsError, UnsupportedEnvironment
     from minutiae.reports.comparison import Comparison, compare
     from minutiae.reports.learning_curves import plot
@@ -33,7 +33,7 @@ _HOMES = {
     "minutiae.control.trained_policy": ("TrainedPolicy", "load"),
     "minutiae.control.training": ("Run", "open_run", "open_runs", "resume", "train", "train_population"),
     "minutiae.control.watching": ("watch",),
-    "minutiae.details": ("CATALOGUE", "Config", "preset", "preset_names"),
+    "minutiae.details": ("CATALOGUE", "Config", "custom_detail", "preset", "preset_names"),
     "minutiae.errors": (
         "ConfigError",
         "MinutiaeError",
@@ -71,6 +71,7 @@ __all__ = [
     "UnsupportedEnvironment",
     "archive_study",
     "compare",
+    "custom_detail",
     "evaluate",
     "load",
     "open_run",

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from minutiae.cli.parsing import Whole, WholeOrNone, make_app, option_names, unknown_option
-from minutiae.details import CATALOGUE, Config, from_mapping, preset_names, to_toml
+from minutiae.details import CATALOGUE, Config, entry_of, from_mapping, is_custom, preset_names, to_toml
 from minutiae.details import preset as preset_config
 from minutiae.details.levels import Flag
 from minutiae.errors import ConfigError, MinutiaeError
@@ -160,14 +160,20 @@ def prepare(words: Sequence[str]) -> list[str]:
         name = word.removeprefix("--").replace("-", "_")
         alone = following is None or following.startswith("--")
         if word.startswith("--") and "=" not in word and alone and f"--{name.replace('_', '-')}" not in _own():
-            entry = CATALOGUE.get(name)
-            if entry is None:
+            if name not in CATALOGUE and not is_custom(name):
                 raise MinutiaeError(unknown_option(word, _all_options()))
+            entry = entry_of(name)
             if not isinstance(entry.levels, Flag):
                 raise MinutiaeError(f"{word} needs a level; allowed: {entry.levels.describe()}")
             word = f"{word}=on"
-        prepared.append(word)
+        prepared.append(_one_key(word))
     return prepared
+
+
+def _one_key(word: str) -> str:
+    """An option that names a custom detail, its dots as slashes: cyclopts takes a dot for a step into a table."""
+    name, equals, level = word.partition("=")
+    return name.replace(".", "/") + equals + level if word.startswith("--") and is_custom(name) else word
 
 
 def parse_levels(details: Mapping[str, str]) -> dict[str, Any]:
@@ -178,13 +184,14 @@ def parse_levels(details: Mapping[str, str]) -> dict[str, Any]:
         ConfigError: a level that its detail does not have.
     """
     levels: dict[str, Any] = {}
-    for option, text in details.items():
+    for key, text in details.items():
+        option = key.replace("/", ".")  # see `_one_key`
         name = option.replace("-", "_")
-        if name not in CATALOGUE:
+        if name not in CATALOGUE and not is_custom(name):
             raise MinutiaeError(unknown_option(f"--{option}", _all_options()))
         if name in levels:
             raise MinutiaeError(f"--{option} is given twice")
-        levels[name] = CATALOGUE[name].parse(text)
+        levels[name] = entry_of(name).parse(text)
     return levels
 
 

@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minutiae.control.batch import Batch
+from minutiae.control.custom import changed_rewards
 from minutiae.control.environments import Pool, describe, make_pool
 from minutiae.control.normalizers import ObservationNormalizer, RewardScaler
 from minutiae.control.policies.actions import ActionInterface
 from minutiae.control.policies.policy import Policy
 from minutiae.control.seeding import Purpose, environment_seeds, stream
-from minutiae.details import Config
+from minutiae.details import Config, bound
 
 Array = np.ndarray
 
@@ -73,6 +74,7 @@ class Collector:
             if frozen
             else (Purpose.ENVIRONMENTS, Purpose.ACTIONS)
         )
+        self._custom_rewards = [bound(config.custom, "rewards") for config in configs]
         self._reset_each = np.array([bool(c.environment_reset_each_iteration) for c in configs])
         self._pool: Pool | None = None
         self._fresh = False
@@ -253,9 +255,11 @@ class Collector:
 
     def _scaled_rewards(self) -> Array:
         rewards = self._by_agent(self._rewards_by_time)
+        terminated, truncated = self._by_agent(self._terminated), self._by_agent(self._truncated)
+        rewards = changed_rewards(self._custom_rewards, rewards, terminated, truncated)
         if self._frozen:
             return self._rewards.scale_frozen(rewards)
-        return self._rewards.scale(rewards, self._by_agent(self._terminated), self._by_agent(self._truncated))
+        return self._rewards.scale(rewards, terminated, truncated)
 
     def _update_by_rollout(self, batch: Batch) -> Batch:
         """Count the rollout's observations for agents whose statistics move once per iteration."""

@@ -13,7 +13,7 @@ from minutiae.control.chunks import check_memory, plan_chunks
 from minutiae.control.progress import Listener, ignore
 from minutiae.control.run import Run, open_run, open_runs
 from minutiae.control.workers import Workers, usable_cores
-from minutiae.details import Config, check_actions, preset, to_toml
+from minutiae.details import Config, check_actions, from_toml, preset, structure, to_toml
 from minutiae.errors import ConfigError, RunError
 from minutiae.runs import config_file
 from minutiae.runs.directory import GROUP_FILE, RunDirectory, RunExists, is_run
@@ -180,6 +180,7 @@ def _train_group(
     runs = [[group.run(name) for name in chunk] for chunk in chunks]
     unfinished = [chunk for chunk in runs if not all(run.finished for run in chunk)]
     count = _workers(workers, sinks)
+    _find_custom(unfinished)
     # A group of several populations always trains in worker processes, also when one is left: same process, same bits.
     if len(group.chunks) > 1 and all(isinstance(sink, str) for sink in _listed(sinks)):
         Workers(unfinished, count, _listed(sinks), listener).train()
@@ -187,10 +188,21 @@ def _train_group(
         _train_here(unfinished, sinks, listener)
 
 
+def _find_custom(chunks: Sequence[Sequence[RunDirectory]]) -> None:
+    """Find the custom details of runs that are to be trained, before a process is started for them.
+
+    Raises:
+        ConfigError: one is missing; the text names its module.
+    """
+    for config in {from_toml(run.config_text) for chunk in chunks for run in chunk if not run.finished}:
+        config.replace()
+
+
 def _train_here(chunks: Sequence[Sequence[RunDirectory]], sinks: Sequence[Any], listener: Listener) -> None:
     """Train one population after another in this process."""
     from minutiae.control.trainer import Trainer
 
+    _find_custom(chunks)
     for chunk in chunks:
         Trainer(chunk, sinks=sinks, listener=listener).train()
 
@@ -239,6 +251,7 @@ def _check(config: Config) -> None:
     from minutiae.control.acting import policy_of
     from minutiae.control.policies.distributions import Categorical
 
+    structure(config)  # finds custom details, or says what is missing
     policy, _ = policy_of(config)
     check_actions(config, isinstance(policy.distribution, Categorical))
     check_memory(config)

@@ -14,6 +14,7 @@ from minutiae.details.budget import Budget
 from minutiae.details.checks import check_numbers
 from minutiae.details.collection import Collection
 from minutiae.details.conditions import applies, first_unmet
+from minutiae.details.custom import CustomLevels, check_form, checked_levels, find, is_custom, level_of
 from minutiae.details.detail import Detail
 from minutiae.details.networks import Networks
 from minutiae.details.optimization import Optimization
@@ -66,13 +67,17 @@ class Config(
     Each field is one detail; `CATALOGUE[name]` says what it does and what it may be. Off is `None` or
     "off", flags are `True` or `None` (`False` becomes `None`), an int where a float is meant becomes one.
 
+    `custom` holds the details from outside the package that are on, as `{"module:detail": level}`.
+
     Raises:
         ConfigError: an unknown detail or level; a level other than the default where the detail has no
             effect; numbers that do not fit together. The text names the remedy.
     """
 
+    custom: CustomLevels | Mapping[str, Any] = ()
+
     def __new__(cls, **given: Any) -> Self:
-        check_names(given)
+        check_names(name for name in given if name != "custom")
         return super().__new__(cls)
 
     def __post_init__(self) -> None:
@@ -82,6 +87,9 @@ class Config(
         for name in CATALOGUE:
             refuse_without_effect(name, levels)
         check_numbers(self)
+        object.__setattr__(self, "custom", checked_levels(self.custom))
+        for name, level in self.custom:
+            refuse_without_effect(name, levels | {name: level_of(name, level)})
 
     def __repr__(self) -> str:
         shown = {"environment": self.environment} | differences(self)
@@ -115,6 +123,8 @@ class Config(
             ConfigError: no detail has this name.
         """
         check_names([detail])
+        if is_custom(detail):
+            return detail in dict(self.custom)
         return applies(detail, levels_of(self), CATALOGUE)
 
     def replace(self, **changes: Any) -> Self:
@@ -127,27 +137,41 @@ class Config(
             ConfigError: as `Config`.
         """
         check_names(changes)
+        custom = dict(self.custom) | {name: level for name, level in changes.items() if is_custom(name)}
+        changes = {name: level for name, level in changes.items() if name not in custom}
         levels = checked(levels_of(self) | changes)
         for name, entry in CATALOGUE.items():
             if name not in changes and not applies(name, levels, CATALOGUE):
                 levels[name] = entry.default
-        return type(self)(**levels)
+        return type(self)(**levels, custom=custom)
 
 
 def check_names(names: Iterable[str]) -> None:
-    """Refuse the first of `names` that no detail has.
+    """Refuse the first of `names` that no detail has. Custom names are looked at, not up: nothing is imported.
 
     Raises:
         ConfigError: with the nearest spellings.
     """
     for name in names:
-        if name not in CATALOGUE:
+        if is_custom(name):
+            check_form(name)
+        elif name not in CATALOGUE:
             nearest_first = sorted(CATALOGUE, key=lambda known: -SequenceMatcher(None, known, name).ratio())
             raise ConfigError(unknown("detail", name, nearest_first, most=5))
 
 
+def entry_of(name: str) -> Detail:
+    """The entry of a detail of the catalogue, or of a custom one, whose module is then imported.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    check_names([name])
+    return dataclasses.replace(find(name).entry, name=name) if is_custom(name) else CATALOGUE[name]
+
+
 def levels_of(config: Config) -> dict[str, Any]:
-    """The level of every detail, in the order of the catalogue."""
+    """The level of every detail of the catalogue, in its order."""
     return {name: getattr(config, name) for name in CATALOGUE}
 
 
@@ -168,10 +192,10 @@ def refuse_without_effect(name: str, levels: Mapping[str, Any]) -> None:
     Raises:
         ConfigError: with the condition that is not met.
     """
-    entry = CATALOGUE[name]
+    entry = entry_of(name)
     if levels[name] == entry.default:
         return
-    unmet = first_unmet(name, levels, CATALOGUE)
+    unmet = first_unmet(name, levels, {**CATALOGUE, name: entry})
     if unmet is not None:
         raise ConfigError(
             f"{name} = {entry.format(levels[name])} would have no effect: it needs {unmet.text()}, and here "
@@ -182,9 +206,12 @@ def refuse_without_effect(name: str, levels: Mapping[str, Any]) -> None:
 
 def differences(config: Config, reference: Config | None = None) -> dict[str, Any]:
     """The levels of `config` that `reference` (left out: the defaults) lacks; never the environment."""
-    return {
+    ours, theirs = dict(config.custom), {} if reference is None else dict(reference.custom)
+    custom = {name: ours.get(name) for name in sorted({*ours, *theirs}) if ours.get(name) != theirs.get(name)}
+    own = {
         name: getattr(config, name)
         for name, entry in CATALOGUE.items()
         if name != "environment"
         and getattr(config, name) != (entry.default if reference is None else getattr(reference, name))
     }
+    return own | custom

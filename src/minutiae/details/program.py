@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from minutiae.details.config import CATALOGUE, Config
+from minutiae.details.custom import STAGES, bound
 from minutiae.details.detail import NUMBER, STRUCTURE
 
 
@@ -29,6 +30,11 @@ def numbers(config: Config) -> dict[str, float]:
 def structure(config: Config) -> tuple[tuple[str, Any], ...]:
     """A hashable key of all that shapes a program and its loop: agents with equal keys form one population.
 
-    Numbers of the host are in neither: they vary freely within a population.
+    Numbers of the host are in neither: they vary freely within a population, and so do custom details of the host.
+
+    Raises:
+        ConfigError: a custom detail that is not here.
     """
-    return tuple((name, getattr(config, name)) for name, entry in CATALOGUE.items() if entry.kind == STRUCTURE)
+    own = tuple((name, getattr(config, name)) for name, entry in CATALOGUE.items() if entry.kind == STRUCTURE)
+    stages = [stage for stage, room in STAGES.items() if room == "learner"]
+    return own + tuple((one.name, one) for stage in stages for one in bound(config.custom, stage))

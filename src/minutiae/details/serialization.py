@@ -10,28 +10,37 @@ from typing import Any
 
 from minutiae.details.conditions import first_unmet
 from minutiae.details.config import CATALOGUE, Config, check_names, levels_of
+from minutiae.details.custom import is_custom, stored_levels
 from minutiae.details.detail import Detail
 from minutiae.errors import ConfigError
 
 
 def to_mapping(config: Config) -> dict[str, Any]:
     """Every level as JSON and TOML hold it: off and flags as text, numbers as they are, sizes as lists."""
-    return {name: _plain(CATALOGUE[name], level) for name, level in levels_of(config).items()}
+    own = {name: _plain(CATALOGUE[name], level) for name, level in levels_of(config).items()}
+    return own | {name: list(level) if isinstance(level, tuple) else level for name, level in config.custom}
 
 
 def from_mapping(mapping: Mapping[str, Any]) -> Config:
     """The config whose levels, or their texts, `mapping` holds by name; those left out have their default.
 
+    Levels of custom details are taken as they stand, and checked when somebody trains: to read what a stranger has
+    trained must not run the stranger's code, nor need it.
+
     Raises:
         ConfigError: as `Config`.
     """
     check_names(mapping)
-    return Config(
+    config = Config(
         **{
             name: CATALOGUE[name].parse(level) if isinstance(level, str) else CATALOGUE[name].check(level)
             for name, level in mapping.items()
+            if not is_custom(name)
         }
     )
+    custom = stored_levels({name: level for name, level in mapping.items() if is_custom(name)})
+    object.__setattr__(config, "custom", custom)
+    return config
 
 
 def to_toml(config: Config) -> str:
@@ -41,13 +50,19 @@ def to_toml(config: Config) -> str:
     """
     lines: list[str] = []
     theme = None
+    custom = dict(config.custom)
     for name, value in to_mapping(config).items():
+        if name in custom:
+            continue
         if CATALOGUE[name].theme != theme:
             theme = CATALOGUE[name].theme
             lines += ["", f"# {theme}"]
         unmet = first_unmet(name, levels_of(config), CATALOGUE)
         remark = "" if unmet is None else f"  # no effect: needs {unmet.text()}"
         lines.append(f"{name} = {_toml(value)}{remark}")
+    if custom:
+        lines += ["", "# custom: from outside the package"]
+        lines += [f"{json.dumps(name)} = {_toml(to_mapping(config)[name])}" for name in custom]
     return "\n".join(lines[1:]) + "\n"
 
 

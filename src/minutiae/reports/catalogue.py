@@ -13,12 +13,12 @@ from minutiae.details import (
     Config,
     Detail,
     differences,
+    entry_of,
     flavoured_names,
     preset,
     preset_names,
     preset_table,
 )
-from minutiae.details.config import check_names
 from minutiae.errors import ConfigError, unknown
 from minutiae.reports.implementation import implementation
 
@@ -50,6 +50,7 @@ def details_text(only_preset: str | None = None) -> str:
         "",
         "(in parentheses: without effect there)   kind: numbers may differ within one population, structure not",
         "minutiae details NAME explains a detail, and with --code shows the code that implements it",
+        "Details of your own are named module:detail, here as everywhere",
     ]
     return "\n".join(lines) + "\n"
 
@@ -58,22 +59,21 @@ def detail_text(name: str, code: bool = False) -> str:
     """One detail in full: levels, rule, source, finding, levels per preset and elsewhere, place of the code.
 
     Args:
-        name: of the detail; dashes count as underscores.
+        name: of the detail, dashes counting as underscores; or `module:detail`, which imports that module.
         code: append the text of the code.
 
     Raises:
         ConfigError: no detail has this name.
         MinutiaeError: the code is not installed.
     """
-    name = name.replace("-", "_")
-    check_names([name])
-    detail = CATALOGUE[name]
+    detail = entry_of(name.replace("-", "_"))
+    name = detail.name
     found = implementation(detail)
     needs = " and ".join(condition.text() for condition in detail.applies)
     entries = {
         "levels": detail.levels.describe(),
         "kind": f"{detail.kind}, applied by the {detail.room}",
-        "presets": ", ".join(_per_preset(detail, _configs())) if name != "environment" else "",
+        "presets": ", ".join(_per_preset(detail, _configs())) if name in CATALOGUE and name != "environment" else "",
         "needs": needs,
         "rule": detail.rule,
         "finding": detail.finding,

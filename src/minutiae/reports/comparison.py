@@ -288,6 +288,6 @@ __all__ = ["Comparison", "compare"]
 
 def _differing(configs: Mapping[str, Config]) -> list[str]:
     """The details, beside the environment, in which the configs of one group differ."""
-    levels = [levels_of(config) for config in configs.values()]
-    names = levels[0] if levels else ()
-    return [name for name in names if name != "environment" and len({repr(one[name]) for one in levels}) > 1]
+    levels = [levels_of(config) | dict(config.custom) for config in configs.values()]
+    names = dict.fromkeys(name for one in levels for name in one)
+    return [name for name in names if name != "environment" and len({repr(one.get(name)) for one in levels}) > 1]

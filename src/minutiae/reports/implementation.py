@@ -43,10 +43,12 @@ def implementation(detail: Detail) -> Implementation:
 
 def _source_of(module: str) -> Path | None:
     # Not `inspect`, which would import the module, and JAX with it.
-    spec = importlib.util.find_spec("minutiae")
+    package, *parts = module.split(".")
+    spec = importlib.util.find_spec(package)
+    if spec is not None and not parts and spec.origin is not None:
+        return Path(spec.origin)
     if spec is None or not spec.submodule_search_locations:
         return None
-    parts = module.split(".")[1:]
     base = Path(spec.submodule_search_locations[0]).joinpath(*parts)
     found = (path for path in (base.with_suffix(".py"), base / "__init__.py") if path.is_file())
     return next(found, None)

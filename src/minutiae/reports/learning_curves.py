@@ -163,17 +163,19 @@ def _look_at_the_seeds(axes: Axes, drawn: Sequence[Curve]) -> None:
 
 def labels(configs: Sequence[Config]) -> list[str]:
     """What tells each config from the others: environment, algorithm and the details in which they differ."""
-    levels = [levels_of(config) for config in configs]
+    custom = sorted({name for config in configs for name, _ in config.custom})
+    levels = [dict.fromkeys(custom) | levels_of(config) | dict(config.custom) for config in configs]
     telling = [
         name
-        for name in CATALOGUE
+        for name in (*CATALOGUE, *custom)
         if name not in ("environment", "algorithm") and len({repr(one[name]) for one in levels}) > 1
     ]
     texts = []
     for config in configs:
-        differing = [
-            f"{name} {CATALOGUE[name].format(getattr(config, name))}" for name in telling if config.applies(name)
-        ]
+        written = dict(config.custom) | {
+            name: CATALOGUE[name].format(getattr(config, name)) for name in telling if name in CATALOGUE
+        }
+        differing = [f"{name} {written[name]}" for name in telling if config.applies(name)]
         shown = differing[:3] + ([f"and {len(differing) - 3} more"] if len(differing) > 3 else [])
         texts.append(", ".join([f"{config.algorithm} on {config.environment}", *shown]))
     return texts

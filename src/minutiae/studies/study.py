@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from minutiae.control.metric_names import METRICS
-from minutiae.details import CATALOGUE, Config, config_hash, preset
+from minutiae.details import CATALOGUE, Config, config_hash, entry_of, is_custom, preset
 from minutiae.details.config import check_names
 from minutiae.errors import ConfigError, unknown
 from minutiae.studies.designs import Cell, Design, Factor, make_design
@@ -161,10 +161,15 @@ class Study:
     def _level(self, name: str, level: Any) -> Any:
         """A level in the one form that it has; of what is no detail, as it is."""
         level = tuple(level) if isinstance(level, list) else level
-        if name not in CATALOGUE or self.command is not None:
+        if not self._is_detail(name):
             # Text is what a command gets and a file holds; numbers stay numbers.
             return level if is_number(level) else level_text(level)
-        return CATALOGUE[name].parse(level) if isinstance(level, str) else CATALOGUE[name].check(level)
+        entry = entry_of(name)
+        return entry.parse(level) if isinstance(level, str) else entry.check(level)
+
+    def _is_detail(self, name: str) -> bool:
+        """Whether `name` is a detail of our own trainer, of the catalogue or from outside."""
+        return self.command is None and (name in CATALOGUE or (is_custom(name) and name not in self.bundles))
 
     @cached_property
     def layout(self) -> Design:
@@ -217,9 +222,7 @@ class Study:
 
     def written(self, name: str, level: Any) -> str:
         """A level of a factor or detail as people write it."""
-        if self.command is None and name in CATALOGUE:
-            return CATALOGUE[name].format(level)
-        return level_text(level)
+        return entry_of(name).format(level) if self._is_detail(name) else level_text(level)
 
     def first_runs(self) -> list[PlannedRun]:
         """What can be trained at once: the tuning of every cell, or, without one, all that is reported."""

@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
 
+from minutiae.control.custom import added_loss
 from minutiae.control.learner.losses import policy_loss, policy_terms, stopping_kl, value_loss
 from minutiae.control.learner.optimizers import clip_scales, optimizer_step
 from minutiae.control.learner.structure import LearnerState, Samples, Structure
@@ -115,6 +116,8 @@ def policy_epochs(
     def loss(parameters: Any, minibatch: Samples) -> tuple[Any, Metrics]:
         terms = policy_terms(structure.policy, parameters["policy"], minibatch, old_static, numbers)
         total = policy_loss(terms, state.kl_coefficient, numbers)
+        if structure.custom_policy_loss:
+            total = total + added_loss(structure.custom_policy_loss, terms, minibatch)
         metrics = {
             "surrogate": terms.surrogate,
             "policy_loss": total,

@@ -22,12 +22,16 @@ MINIBATCH_ADVANTAGES = CATALOGUE["advantage_normalization"].encode("minibatch")
 
 
 class PolicyTerms(NamedTuple):
-    """What the policy loss is made of, each a scalar mean over the minibatch; `log_probs` is `[B]`."""
+    """What the policy loss is made of, each a scalar mean over the minibatch; `log_probs` is `[B]`.
+
+    `distribution` is the policy's: `mean` `[B, A]` and `log_std` `[A]`, or `logits`.
+    """
 
     surrogate: Any
     entropy: Any
     kl: Any
     log_probs: Any
+    distribution: dict[str, Any]
 
 
 def with_static(batched: dict[str, Any], static: dict[str, Any]) -> dict[str, Any]:
@@ -59,6 +63,7 @@ def policy_terms(
         entropy=policy.distribution.entropy(distribution).mean(),
         kl=policy.distribution.kl(old, distribution).mean(),
         log_probs=log_probs,
+        distribution=distribution,
     )
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
 from minutiae.control.batch import Batch
+from minutiae.control.custom import same_shape
 from minutiae.control.learner.structure import Samples
 from minutiae.control.policies.policy import Policy
-from minutiae.details import CATALOGUE
+from minutiae.details import CATALOGUE, Bound
 from minutiae.objectives.advantages import bootstrap, generalized_advantages, normalize, rewards_to_go
 from minutiae.objectives.levels import by_level
 
@@ -52,7 +54,12 @@ def acting_distribution(
 
 
 def prepare(
-    policy: Policy, parameters: Any, batch: Batch, numbers: Numbers, parts: int = 1
+    policy: Policy,
+    parameters: Any,
+    batch: Batch,
+    numbers: Numbers,
+    parts: int = 1,
+    custom_advantages: Sequence[Bound] = (),
 ) -> tuple[Samples, dict[str, Any]]:
     """Samples `[B, ...]` of one agent's batch `[T, N, ...]` under the parameters it acted with.
 
@@ -87,6 +94,8 @@ def prepare(
     targets = by_level(
         numbers["value_target"], [values + advantages, rewards_to_go(rewards, ended, numbers["discount"])]
     )
+    for custom in custom_advantages:
+        advantages = same_shape(custom, custom(advantages, batch), advantages)
     normalized = normalize(advantages, numbers["advantage_normalization_ddof"])
     by_batch = numbers["advantage_normalization"] == BATCH_ADVANTAGES
     # Steps that end an episode are never regressed on: MadryLab/implementation-matters, `value_step`

@@ -92,7 +92,9 @@ def _optimize(
 def _update(
     structure: Structure, state: LearnerState, batch: Batch, indices: Indices, numbers: Numbers
 ) -> tuple[LearnerState, Metrics, Samples]:
-    samples, old_static = prepare(structure.policy, state.parameters, batch, numbers, structure.policy_parts)
+    samples, old_static = prepare(
+        structure.policy, state.parameters, batch, numbers, structure.policy_parts, structure.custom_advantages
+    )
     updated, metrics = _optimize(structure, state, samples, old_static, indices, numbers)
     measured = trust_region_diagnostics(structure, updated.parameters, samples, old_static, numbers, "batch")
     metrics |= measured
@@ -156,7 +158,9 @@ def compile_held_out(structure: Structure, arguments: tuple[Any, ...]) -> Future
     """The measurement of a held-out rollout, compiling: `(acting parameters, new parameters, batch, numbers)`."""
 
     def measure(acting: Any, parameters: Any, batch: Batch, numbers: Numbers) -> Metrics:
-        samples, old_static = prepare(structure.policy, acting, batch, numbers)
+        samples, old_static = prepare(
+            structure.policy, acting, batch, numbers, custom_advantages=structure.custom_advantages
+        )
         return trust_region_diagnostics(structure, parameters, samples, old_static, numbers, "held_out")
 
     return compile_in_background(("held_out", structure), over_agents(measure, arguments), arguments)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from minutiae.control.policies.policy import Policy
-from minutiae.details import Config
+from minutiae.details import Bound, Config, bound
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,8 @@ class Structure:
     fisher_size: int
     conjugate_gradient_iterations: int
     line_search_backtracks: int
+    custom_advantages: tuple[Bound, ...] = ()
+    custom_policy_loss: tuple[Bound, ...] = ()
 
     @property
     def batch(self) -> int:
@@ -58,6 +60,8 @@ class Structure:
             fisher_size=config.fisher_samples if config.algorithm == "trpo" else 0,
             conjugate_gradient_iterations=config.conjugate_gradient_iterations,
             line_search_backtracks=config.line_search_backtracks,
+            custom_advantages=bound(config.custom, "advantages"),
+            custom_policy_loss=bound(config.custom, "policy_loss"),
         )
 
 
