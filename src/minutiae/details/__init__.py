@@ -2,7 +2,7 @@
 
 from minutiae.details.checks import check_actions
 from minutiae.details.config import CATALOGUE, THEMES, Config, differences, entry_of, levels_of
-from minutiae.details.custom import STAGES, Bound, CustomDetail, bound, custom_detail, is_custom
+from minutiae.details.custom import STAGES, Bound, CustomDetail, bound, custom_detail, is_custom, is_custom_name
 from minutiae.details.detail import IMPLEMENTATIONS, NUMBER, STRUCTURE, Detail, detail
 from minutiae.details.levels import choice, flag, integer, number
 from minutiae.details.presets import FLAVOURS, Preset, flavoured_names, preset, preset_names, preset_table
@@ -40,6 +40,7 @@ __all__ = [
     "from_toml",
     "integer",
     "is_custom",
+    "is_custom_name",
     "levels_of",
     "number",
     "numbers",

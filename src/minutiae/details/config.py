@@ -67,14 +67,15 @@ class Config(
     Each field is one detail; `CATALOGUE[name]` says what it does and what it may be. Off is `None` or
     "off", flags are `True` or `None` (`False` becomes `None`), an int where a float is meant becomes one.
 
-    `custom` holds the details from outside the package that are on, as `{"module:detail": level}`.
+    `custom` holds the details from outside the package that are on, as pairs `("module:detail", level)` in the order
+    of their names; it may be given as a mapping.
 
     Raises:
         ConfigError: an unknown detail or level; a level other than the default where the detail has no
             effect; numbers that do not fit together. The text names the remedy.
     """
 
-    custom: CustomLevels | Mapping[str, Any] = ()
+    custom: CustomLevels = ()
 
     def __new__(cls, **given: Any) -> Self:
         check_names(name for name in given if name != "custom")
@@ -143,7 +144,7 @@ class Config(
         for name, entry in CATALOGUE.items():
             if name not in changes and not applies(name, levels, CATALOGUE):
                 levels[name] = entry.default
-        return type(self)(**levels, custom=custom)
+        return type(self)(**levels, custom=tuple(custom.items()))
 
 
 def check_names(names: Iterable[str]) -> None:

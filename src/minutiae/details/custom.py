@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import re
+import traceback
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -22,16 +23,18 @@ STAGES: Mapping[str, str] = {
     "advantages": "learner",
     "policy_loss": "learner",
 }
-"""Where a custom detail may act, and in which room:
+"""Where a custom detail may act, and in which room.
 
-| stage | the function | when |
-|---|---|---|
-| `rewards` | `(level, rewards, terminated, truncated) -> rewards`, all `[T, N]`, NumPy, float64 | on the rewards of one agent's rollout, before scaling and clipping; logged returns stay raw |
-| `advantages` | `(level, advantages, batch) -> advantages`, `[T, N]`, JAX | before normalization; value targets keep the advantages as they were |
-| `policy_loss` | `(level, terms, samples) -> loss`, a scalar, JAX | added to PPO's policy loss of each minibatch |
+`rewards`: `function(level, rewards, terminated, truncated) -> rewards`, all NumPy `[T, N]`, rewards float64. On the
+rewards of one agent's rollout, before scaling and clipping. Logged returns stay raw.
 
-`batch` is a `minutiae.control.batch.Batch`, `terms` a `minutiae.control.learner.losses.PolicyTerms`, `samples` a
-`minutiae.control.learner.structure.Samples`. Functions are pure: JAX traces those of the learner once.
+`advantages`: `function(level, advantages, batch) -> advantages`, JAX `[T, N]`. Before advantage normalization; value
+targets keep the advantages as they were. `batch` is a `minutiae.control.batch.Batch`.
+
+`policy_loss`: `function(level, terms, samples) -> loss`, a JAX scalar. Added to PPO's policy loss of every minibatch.
+`terms` is a `minutiae.control.learner.losses.PolicyTerms`, `samples` a `minutiae.control.learner.structure.Samples`.
+
+Functions are pure: JAX traces those of the learner once for each level.
 """
 
 CustomLevels = tuple[tuple[str, Any], ...]
@@ -111,13 +114,18 @@ def is_custom(name: str) -> bool:
     return ":" in name
 
 
+def is_custom_name(name: Any) -> bool:
+    """Whether `name` is a well-formed name of a custom detail. Nothing is imported."""
+    return isinstance(name, str) and _NAME.fullmatch(name) is not None
+
+
 def check_form(name: str) -> None:
     """Refuse what cannot name a custom detail. Nothing is imported.
 
     Raises:
         ConfigError: with the form that is allowed.
     """
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
+    if not is_custom_name(name):
         raise ConfigError(f"{name!r} names no detail; allowed: the name of a detail, or 'package.module:detail'")
 
 
@@ -137,9 +145,8 @@ def find(name: str) -> CustomDetail:
             "Python finds it (the working directory, PYTHONPATH, or an installed package)"
         ) from None
     except Exception as error:  # whatever the code of somebody else raises
-        text = " ".join(str(error).split())
         raise ConfigError(
-            f"the detail {name!r} needs the module {module!r}, which cannot be imported: {type(error).__name__}: {text}"
+            f"the detail {name!r} needs the module {module!r}, which cannot be imported: {_told(error)}"
         ) from error
     found = getattr(imported, attribute, None)
     if isinstance(found, CustomDetail):
@@ -169,8 +176,11 @@ def checked_levels(given: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> Cust
     Raises:
         ConfigError: as `level_of`.
     """
-    pairs = given.items() if isinstance(given, Mapping) else given
-    levels = {name: level_of(name, written) for name, written in pairs}
+    try:
+        pairs = dict(given)
+    except (TypeError, ValueError):
+        raise ConfigError(f"custom is a mapping from 'module:detail' to its level, not {given!r}") from None
+    levels = {name: level_of(name, written) for name, written in pairs.items()}
     return tuple(sorted((name, plain(level)) for name, level in levels.items() if level is not None))
 
 
@@ -200,8 +210,23 @@ class Bound:
     function: Callable[..., Any]
 
     def __call__(self, *arguments: Any) -> Any:
-        """What the detail makes of the stage's arguments."""
-        return self.function(self.level, *arguments)
+        """What the detail makes of the stage's arguments.
+
+        Raises:
+            ConfigError: the function raised something; the text says what and where, for a worker process sends a line.
+        """
+        try:
+            return self.function(self.level, *arguments)
+        except Exception as error:  # whatever the code of somebody else raises
+            last = traceback.extract_tb(error.__traceback__)[-1]
+            raise ConfigError(
+                f"the detail {self.name!r} raised {_told(error)} ({last.filename}, line {last.lineno})"
+            ) from error
+
+
+def _told(error: Exception) -> str:
+    """An error's type and the first paragraph of its text, as one line: JAX appends pages."""
+    return f"{type(error).__name__}: {' '.join(str(error).partition(chr(10) * 2)[0].split())}"
 
 
 def bound(levels: CustomLevels, stage: str) -> tuple[Bound, ...]:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from minutiae.details import is_custom
 from minutiae.errors import ConfigError, unknown
 from minutiae.studies.factors import Cell, Factor
 from minutiae.studies.fractions import choose_fraction, defining_words, is_whole
@@ -147,6 +148,12 @@ def _factorial(factors: tuple[Factor, ...]) -> Design:
 
 def _fractional(factors: tuple[Factor, ...], runs: int | None, resolution: int | None) -> Design:
     _require_two_levels("fractional", factors, "split it into factors of two levels or use factorial")
+    for factor in factors:
+        if is_custom(factor.name):  # aliases are written with colons
+            raise ConfigError(
+                f"a fractional design cannot name the factor {factor.name!r}; give it a short name, as in "
+                f"short = {{ off = {{}}, on = {{ {factor.name!r} = ... }} }}"
+            )
     fraction = choose_fraction([factor.name for factor in factors], runs, resolution)
     return _from_codes(
         "fractional",

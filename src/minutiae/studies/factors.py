@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from minutiae.details import is_custom_name
 from minutiae.errors import ConfigError, unknown
 
 Cell = tuple[Any, ...]
@@ -35,7 +36,8 @@ class Factor:
 
     def __post_init__(self) -> None:
         name = self.name
-        if not isinstance(name, str) or not name or any(c in FORBIDDEN or c.isspace() for c in name):
+        plain = isinstance(name, str) and name and not any(c in FORBIDDEN or c.isspace() for c in name)
+        if not plain and not is_custom_name(name):
             raise ConfigError(f"factor name {name!r} must be text without blanks, colons, commas or equals signs")
         if not isinstance(self.levels, (list, tuple)):
             raise ConfigError(f"factor {name!r} needs a list of levels, not {self.levels!r}")
