@@ -3,7 +3,7 @@
     python examples/own_environment.py            (a minute; --quick: some seconds, and it learns little)
 
 A courier on a 5 x 5 grid walks, fast or slowly, to one of four corners and hands over there. Random actions earn about
--3 an episode, a good courier about 0.7. Give an id of the form module:callable and nothing else is needed: observations
+-2.2 an episode, the trained ones 0.85. Give an id of the form module:callable and nothing else is needed: observations
 are flattened and normalized, and `load(...).act` takes and gives them as the environment does.
 """
 
