@@ -135,6 +135,29 @@ def test_damaged_config_files(tmp_path: Path, text: str, error: str) -> None:
         read_config(tmp_path / "file.toml")
 
 
+def test_custom_details_are_options(capsys: pytest.CaptureFixture[str]) -> None:
+    words = [
+        "train",
+        "ppo",
+        "Hopper-v5",
+        "--outside_details:pulled",
+        "0.5",
+        "--outside_details:negated",
+        "--show-config",
+    ]
+    assert main(words) == 0
+    assert capsys.readouterr().out.endswith('"outside_details:negated" = "on"\n"outside_details:pulled" = 0.5\n')
+    # Dots within an option are cyclopts' own, but not here.
+    assert prepare(["--a.b:c=0.5"]) == ["--a/b:c=0.5"]
+    assert main(["train", "ppo", "Hopper-v5", "--no.such:detail", "0.5"]) == 2
+    assert capsys.readouterr().err.startswith("minutiae: the detail 'no.such:detail' needs the module 'no.such', and ")
+    assert main(["train", "ppo", "Hopper-v5", "--outside_details:pulled"]) == 2
+    assert (
+        capsys.readouterr().err
+        == "minutiae: --outside_details:pulled needs a level; allowed: off or a number above 0\n"
+    )
+
+
 def test_levels_are_parsed_by_the_catalogue() -> None:
     assert parse_levels({"value-clipping": "off", "policy_hidden_sizes": "32,16", "steps": "1e5"}) == {
         "value_clipping": None,
