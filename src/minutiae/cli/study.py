@@ -12,7 +12,9 @@ from minutiae.cli.main import INTERRUPTED
 from minutiae.cli.parsing import WholeOrNone, make_app
 
 if TYPE_CHECKING:
+    from minutiae.control.progress import Listener
     from minutiae.studies.planning import Plan
+    from minutiae.studies.results import StudyResults
 
 app = make_app(
     "study",
@@ -67,6 +69,7 @@ def run(
     name: str | None = None,
     workers: WholeOrNone = None,
     archive: Path | None = None,
+    on: str = "local",
 ) -> int:
     """Train whatever of a study is not trained yet. Interrupting is safe: the same command goes on.
 
@@ -82,6 +85,9 @@ def run(
         Worker processes; left out: one for each core.
     archive
         A folder that 'minutiae study archive' made; runs in it that the study needs are taken, not trained.
+    on
+        local: this machine; ray: the Ray cluster of RAY_ADDRESS or of this machine, else a new one; ray:HOST:PORT or
+        ray://HOST:PORT: that cluster.
     """
     from minutiae.cli.study_display import show_study
     from minutiae.studies.execution import run_study
@@ -89,12 +95,12 @@ def run(
 
     folder = study if study.is_dir() else out / (name or study.stem)
     loaded = load_study(study / FILE if study.is_dir() else study)
+
+    def train(listener: Listener) -> StudyResults:
+        return run_study(loaded, folder, workers=workers, listener=listener, archive=archive, on=on, say=_say)
+
     try:
-        results = show_study(
-            loaded,
-            folder,
-            lambda listener: run_study(loaded, folder, workers=workers, listener=listener, archive=archive),
-        )
+        results = show_study(loaded, folder, train)
     except KeyboardInterrupt:
         sys.stderr.write(f"minutiae: interrupted; go on with: minutiae study run {folder}\n")
         return INTERRUPTED
@@ -141,6 +147,10 @@ def archive(folder: Path, target: Path, /) -> int:
 
     sys.stdout.write(f"{target}: {archive_study(folder, target):,} runs added\n")
     return 0
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
 
 
 def _plan_text(planned: Plan, deviation: float | None) -> str:

@@ -5,8 +5,9 @@ What is done is told by files alone, so running again after a kill or on a secon
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Event
@@ -41,6 +42,8 @@ def run_study(
     listener: Listener = ignore,
     executor: Executor | None = None,
     archive: str | Path | None = None,
+    on: str = "local",
+    say: Callable[[str], None] = lambda text: None,
 ) -> StudyResults:
     """Train whatever of a study is not trained yet.
 
@@ -49,24 +52,28 @@ def run_study(
         folder: of the store; one that holds an earlier form of the study is gone on with.
         workers: processes at a time, each for one population; `None` is one for each core.
         listener: told of every iteration of every run.
-        executor: trains tasks; `None` trains them in processes of this machine.
+        executor: trains tasks; `None` trains them where `on` says.
         archive: a folder of runs that were trained elsewhere (`archive_study`); those that the study plans count in it.
+        on: `local`, in processes of this machine; `ray`, on a Ray cluster that is found or else started; or the address
+            of one, as in `ray:HOST:PORT` and `ray://HOST:PORT` (see `on_ray`).
+        say: told in words which cluster it is.
 
     Returns:
         The results; every run of the study has ended or failed for good.
 
     Raises:
-        ConfigError: the study, or the number of workers.
+        ConfigError: the study, the number of workers, or the place to train.
         RunError: the folder holds something else, or cannot be written.
+        MinutiaeError: Ray is not installed, or its cluster does not answer.
     """
     if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
         raise ConfigError(f"workers is a whole number of at least 1, not {workers!r}")
     study = study if isinstance(study, Study) else load_study(study)
-    store = Store.create(folder, study)
-    store.forget_failures()
-    count = workers or len(usable_cores())
-    execute = executor or (local_processes(count) if study.command is None else local_commands(study, count))
-    with store.claims() as claims:
+    with contextlib.ExitStack() as stack:
+        execute = executor or stack.enter_context(_place(on, study, workers, say))
+        store = Store.create(folder, study)
+        store.forget_failures()
+        claims = stack.enter_context(store.claims())
         _finish(store, _adopted(store, study.first_runs(), archive), execute, claims, listener)
         if study.tuning is not None:
             _finish(
@@ -81,6 +88,26 @@ def _adopted(store: Store, runs: list[PlannedRun], archive: str | Path | None) -
     if archive is not None:
         adopt(store, Archive.open(archive), runs)
     return runs
+
+
+@contextlib.contextmanager
+def _place(on: str, study: Study, workers: int | None, say: Callable[[str], None]) -> Iterator[Executor]:
+    """Where a study is trained."""
+    if on == "local":
+        count = workers or len(usable_cores())
+        yield local_processes(count) if study.command is None else local_commands(study, count)
+        return
+    from minutiae.studies.on_ray import address_of, on_ray
+
+    address = address_of(on)
+    if study.command is not None:
+        raise ConfigError(
+            "a study over a command is trained on this machine, where its files are: leave out --on; several machines "
+            "that share the study's folder share its work when each runs the same command"
+        )
+    with on_ray(address, workers) as cluster:
+        say(cluster.where)
+        yield cluster.execute
 
 
 def _finish(store: Store, runs: Sequence[PlannedRun], execute: Executor, claims: Claims, listener: Listener) -> None:
@@ -104,6 +131,17 @@ def _open(store: Store, task: Task) -> bool:
     return not store.finished(task) and store.failure(task) is None
 
 
+def take(store: Store, claims: Claims, task: Task) -> bool:
+    """Claim a task that is to be trained; false when somebody else has it, or had it to its end."""
+    if not claims.take(task.id):
+        return False
+    # Another machine may have ended it since the list was made.
+    if _open(store, task):
+        return True
+    claims.release(task.id)
+    return False
+
+
 def local_processes(count: int) -> Executor:
     """An executor that trains up to `count` tasks at a time in processes of this machine."""
 
@@ -111,14 +149,7 @@ def local_processes(count: int) -> Executor:
         runs = [[RunDirectory.open(store.run_path(run)) for run in task.runs] for task in tasks]
 
         def claim(number: int) -> bool:
-            task = tasks[number]
-            if not claims.take(task.id):
-                return False
-            # Another machine may have ended it since the list was made.
-            if _open(store, task):
-                return True
-            claims.release(task.id)
-            return False
+            return take(store, claims, tasks[number])
 
         def ended(number: int, reason: str | None) -> None:
             if reason is not None:
