@@ -1,32 +1,30 @@
-"""Populations of a study on a Ray cluster: finding or starting it, sending runs out, taking files back, trying again.
-
-Trains nothing itself. Only this process writes in the store, so no node needs to see it, and a node that is lost, or
-only believed to be, can spoil nothing: what it still does reaches nobody.
-"""
+"""The Ray cluster that a study is trained on: found, or started for it. What is sent there is in `dispatch`."""
 
 from __future__ import annotations
 
 import contextlib
 import logging
 import os
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+import re
+import socket
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from minutiae.control.progress import Listener, Progress
-from minutiae.control.workers import RETRIES, usable_cores
+from minutiae.control.progress import Listener
+from minutiae.control.workers import usable_cores
 from minutiae.errors import ConfigError, MinutiaeError, RunError, unknown
-from minutiae.runs.directory import RunDirectory
-from minutiae.runs.lock import exclusive
-from minutiae.runs.mirror import pack, put
 from minutiae.studies.claims import Claims
-from minutiae.studies.execution import Executor, take
-from minutiae.studies.outpost import Message, Outpost, remove_scratch, surroundings
+from minutiae.studies.dispatch import Dispatch
+from minutiae.studies.execution import Executor
+from minutiae.studies.outpost import remove_scratch
 from minutiae.studies.store import Store, Task
 
-POLL_SECONDS = 1.0
-"""How long to wait for a message before looking whether the cluster has grown."""
+ANSWER_SECONDS = 5.0
+"""How long a cluster may take to accept a connection."""
+
+_QUIET: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
 
 
 @dataclass(frozen=True)
@@ -34,38 +32,39 @@ class Cluster:
     """A connected Ray cluster.
 
     Attributes:
-        ray: the module.
         where: the cluster in words.
         execute: trains tasks there; see `Executor`.
     """
 
-    ray: Any
     where: str
     execute: Executor
 
 
 def address_of(on: str) -> str | None:
-    """The address in `ray`, `ray:ADDRESS` or `ray://HOST:PORT`; `None` is whichever cluster is found, or a new one.
+    """The address in `ray`, `ray:HOST:PORT` or `ray://HOST:PORT`; `None` is whichever cluster is found, or a new one.
 
     Raises:
         ConfigError: it is none of these.
     """
     if on == "ray":
         return None
-    if on.startswith("ray://") and len(on) > len("ray://"):
-        return on
-    if on.startswith("ray:") and not on.startswith("ray://") and len(on) > len("ray:"):
-        return on.removeprefix("ray:")
-    raise ConfigError(unknown("place to train", on, ["local", "ray", "ray:ADDRESS", "ray://HOST:PORT"]))
+    match = re.fullmatch(r"ray:((?://)?[^/]+:[0-9]+)", on)
+    if match is None:
+        raise ConfigError(unknown("place to train", on, ["local", "ray", "ray:HOST:PORT", "ray://HOST:PORT"]))
+    return on if match[1].startswith("//") else match[1]
 
 
 @contextlib.contextmanager
 def on_ray(address: str | None = None, workers: int | None = None) -> Iterator[Cluster]:
     """Connect to a Ray cluster, or start one of this machine, for the time of the context.
 
+    with on_ray() as cluster:
+        run_study(study, folder, executor=cluster.execute)
+
     Args:
         address: `HOST:PORT` of a cluster's head, or `ray://HOST:PORT` of its client server. `None` is the cluster this
-            process is connected to; else that of `RAY_ADDRESS`; else one that runs on this machine; else a new one.
+            process is connected to, else that of `RAY_ADDRESS`, else that of `ray start` on this machine, else a new
+            one.
         workers: populations at a time, at least 1; `None` is one for each core of the cluster, also as it grows.
 
     Raises:
@@ -80,47 +79,57 @@ def on_ray(address: str | None = None, workers: int | None = None) -> Iterator[C
     if ray.is_initialized():
         yield _cluster(ray, workers, "the one this process is connected to")
         return
-    started = False
+    known = address or os.environ.get("RAY_ADDRESS", "auto")
+    here = _running_here() if known == "auto" else None
+    own = known == "local" or (known == "auto" and here is None)
     try:
-        started = _connect(ray, address, workers)
-        found = "a new one of this machine" if started else str(ray.get_runtime_context().gcs_address)
-        yield _cluster(ray, workers, found)
+        if own:
+            ray.init(address="local", num_cpus=workers or len(usable_cores()), include_dashboard=False, **_QUIET)
+        else:
+            _connect(ray, known)
+        yield _cluster(ray, workers, "a new one of this machine" if own else here or known)
     finally:
         ray.shutdown()
-        if started:
+        if own:
             remove_scratch()
 
 
-def _connect(ray: Any, address: str | None, workers: int | None) -> bool:
-    """Connect; whether a cluster was started for it."""
-    quiet = {"logging_level": logging.ERROR, "log_to_driver": False}
+def _connect(ray: Any, address: str) -> None:
+    # Asked first, because Ray itself waits for minutes where nobody answers.
+    if not _answers(address):
+        raise RunError(f"no Ray cluster answers at {address}; check the address, and that 'ray start' has run there")
     try:
-        ray.init(address=address or "auto", **quiet)
+        ray.init(address=address, **_QUIET)
+    except Exception as error:  # one of Python's or of Ray's own, by what is wrong
+        lines = str(error).strip().splitlines()
+        raise RunError(
+            f"the Ray cluster at {address} refuses: {lines[0] if lines else type(error).__name__}; check that Python "
+            "and Ray have the same version there, and set RAY_AUTH_MODE=token if it asks for a token"
+        ) from error
+
+
+def _running_here() -> str | None:
+    """The address of the cluster that `ray start` has last started or joined on this machine, if it still answers.
+
+    Ray's own search also finds clusters that belong to another process and end with it.
+    """
+    for folder in filter(None, (os.environ.get("RAY_TMPDIR"), os.environ.get("TMPDIR"), "/tmp")):
+        with contextlib.suppress(OSError):
+            address = Path(folder, "ray", "ray_current_cluster").read_text().strip()
+            return address if _answers(address) else None
+    return None
+
+
+def _answers(address: str) -> bool:
+    """Whether something listens at the host and port of an address; true where it names no port."""
+    match = re.fullmatch(r"(?:\w+://)?\[?([^/]+?)\]?:([0-9]+)", address)
+    if match is None:
+        return True
+    try:
+        with socket.create_connection((match[1], int(match[2])), timeout=ANSWER_SECONDS):
+            return True
+    except (OSError, OverflowError):
         return False
-    except Exception as error:  # a `ConnectionError`, a `ValueError` or one of Ray's own, by what is wrong with it
-        asked = address or os.environ.get("RAY_ADDRESS")
-        if asked is not None:
-            reason = str(error).strip().splitlines()
-            raise RunError(
-                f"no Ray cluster answers at {asked}: {reason[0] if reason else type(error).__name__}; check the "
-                "address, and that this Python and Ray are those of the cluster"
-            ) from error
-    with _no_usage_statistics():
-        ray.init(address="local", num_cpus=workers or len(usable_cores()), include_dashboard=False, **quiet)
-    return True
-
-
-@contextlib.contextmanager
-def _no_usage_statistics() -> Iterator[None]:
-    """A cluster that is ours reports to nobody, unless the user has it so."""
-    name = "RAY_USAGE_STATS_ENABLED"
-    chosen = name in os.environ
-    os.environ.setdefault(name, "0")
-    try:
-        yield
-    finally:
-        if not chosen:
-            del os.environ[name]
 
 
 def _cluster(ray: Any, workers: int | None, found: str) -> Cluster:
@@ -128,166 +137,9 @@ def _cluster(ray: Any, workers: int | None, found: str) -> Cluster:
         return workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
 
     def execute(store: Store, tasks: Sequence[Task], claims: Claims, listener: Listener) -> None:
-        _Dispatch(ray, store, tasks, claims, listener, count).train()
+        Dispatch(ray, store, tasks, claims, listener, count).train()
 
     nodes = [node for node in ray.nodes() if node["Alive"]]
     cores = int(sum(node["Resources"].get("CPU", 0) for node in nodes))
     size = f"{len(nodes)} {'node' if len(nodes) == 1 else 'nodes'}, {cores} {'core' if cores == 1 else 'cores'}"
-    return Cluster(ray, f"Ray cluster: {found} ({size})", execute)
-
-
-@dataclass
-class _Errand:
-    """A task that is away.
-
-    Attributes:
-        held: what this process holds for it meanwhile, the locks of its runs.
-    """
-
-    task: Task
-    actor: Any
-    held: contextlib.ExitStack
-
-
-class _Dispatch:
-    """Trains `tasks` on the cluster, `count()` at a time."""
-
-    def __init__(
-        self,
-        ray: Any,
-        store: Store,
-        tasks: Sequence[Task],
-        claims: Claims,
-        listener: Listener,
-        count: Callable[[], int],
-    ) -> None:
-        self._ray, self._store, self._claims = ray, store, claims
-        self._listener, self._count = listener, count
-        self._waiting = deque(tasks)
-        self._away: dict[Any, _Errand] = {}
-        # The iteration a task has got to; of one that was lost, how often in a row no further than that.
-        self._reached: dict[Task, int] = {}
-        self._losses: dict[Task, tuple[int, int]] = {}
-        self._outpost = ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(Outpost)
-        self._surroundings = surroundings()
-
-    def train(self) -> None:
-        """Send tasks out and listen until each has ended, failed, or is somebody else's."""
-        try:
-            while self._waiting or self._away:
-                while self._waiting and len(self._away) < self._count():
-                    self._begin(self._waiting.popleft())
-                if self._away:
-                    ready, _ = self._ray.wait(list(self._away), timeout=POLL_SECONDS)
-                    for reference in ready:
-                        self._hear(reference)
-        finally:
-            for errand in self._away.values():
-                self._end(errand)
-
-    def _begin(self, task: Task) -> None:
-        if task not in self._losses and not take(self._store, self._claims, task):
-            return
-        folders = [self._store.run_path(run) for run in task.runs]
-        with contextlib.ExitStack() as held:
-            try:
-                held.enter_context(exclusive(folders))
-                for folder in folders:
-                    RunDirectory.open(folder).remove_unfinished()
-                files = pack(self._store.path / "runs", task.runs)
-            except MinutiaeError as error:
-                self._fail(task, str(error))
-                return
-            actor = self._outpost.remote()
-            actor.start.remote(task.runs, files, self._surroundings)
-            self._away[actor.hear.remote()] = _Errand(task, actor, held.pop_all())
-
-    def _hear(self, reference: Any) -> None:
-        errand = self._away.pop(reference)
-        try:
-            messages: list[Message] = self._ray.get(reference)
-        except self._ray.exceptions.RayError as error:
-            self._end(errand)
-            if getattr(error, "actor_init_failed", False):
-                raise RunError(
-                    f"a node of the cluster has no minutiae to begin with: {_in_words(error)}; install on every node "
-                    "what this machine has"
-                ) from error
-            self._lost(errand.task, error)
-            return
-        ended = False
-        try:
-            for message in messages:
-                ended = ended or self._take_in(errand, message)
-        except _Refused as error:
-            raise RunError(str(error)) from error
-        except MinutiaeError as error:
-            # What came back cannot be kept here, on a full disk for one.
-            self._end(errand)
-            self._fail(errand.task, str(error))
-        except BaseException:
-            self._end(errand)
-            raise
-        else:
-            if not ended:
-                self._away[errand.actor.hear.remote()] = errand
-
-    def _take_in(self, errand: _Errand, message: Message) -> bool:
-        """Act on one message; whether it was the last."""
-        task = errand.task
-        if message.kind == "changes":
-            put(self._store.path / "runs", message.content)
-        elif message.kind == "progress":
-            progress: Progress = message.content
-            self._reached[task] = max(self._reached.get(task, 0), progress.iteration)
-            self._listener(replace(progress, path=self._store.run_path(progress.run)))
-        elif message.kind == "refused":
-            # Every task would fail there, and a node that fails at once is given all of them.
-            self._end(errand)
-            raise _Refused(message.content)
-        else:
-            self._end(errand)
-            if message.content is None:
-                self._claims.release(task.id)
-            else:
-                self._fail(task, message.content)
-            return True
-        return False
-
-    def _lost(self, task: Task, error: Exception) -> None:
-        """Give a task again whose node or process is gone, unless it is lost again and again without getting further.
-
-        It goes on from the last checkpoint that came back. A node that is taken away now and then spends no patience.
-        """
-        reached = self._reached.get(task, 0)
-        times, before = self._losses.get(task, (0, -1))
-        times = 1 if reached > before else times + 1
-        self._losses[task] = (times, reached)
-        reason = _in_words(error)
-        if times > RETRIES:
-            self._fail(task, f"the worker of {task.runs[0]} was lost {times} times in a row: {reason}")
-            return
-        self._waiting.append(task)
-        for run in task.runs:
-            path = self._store.run_path(run)
-            self._listener(Progress(run, path, 0, 0, 0, 0, None, "retrying", f"its worker was lost: {reason}"))
-
-    def _fail(self, task: Task, reason: str) -> None:
-        self._store.fail(task, reason)
-        self._claims.release(task.id)
-
-    def _end(self, errand: _Errand) -> None:
-        """Stop what is done for a task, if anything still is, and let go of its runs."""
-        with contextlib.suppress(Exception):  # it may be gone, or the whole cluster
-            self._ray.kill(errand.actor)
-        errand.held.close()
-
-
-class _Refused(Exception):
-    """A node on which nothing of this study can be trained."""
-
-
-def _in_words(error: Exception) -> str:
-    """The first sentence of the last line of Ray's text, which has many: it says what happened."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[-1].partition(". ")[0].rstrip(".") if lines else type(error).__name__
+    return Cluster(f"Ray cluster: {found} ({size})", execute)

@@ -1,0 +1,184 @@
+"""Tasks of a study sent to a Ray cluster: out with the runs, back with their files, again when a node is lost.
+
+Trains nothing itself. Only this process writes in the store, so no node needs to see it, and a node that is lost, or
+only believed to be, can spoil nothing: what it still does reaches nobody.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from minutiae.control.progress import Listener, Progress
+from minutiae.control.workers import RETRIES
+from minutiae.errors import MinutiaeError, RunError
+from minutiae.runs.directory import RunDirectory
+from minutiae.runs.lock import exclusive
+from minutiae.runs.mirror import pack, put
+from minutiae.studies.claims import Claims
+from minutiae.studies.execution import take
+from minutiae.studies.outpost import Message, Outpost, surroundings
+from minutiae.studies.store import Store, Task
+
+POLL_SECONDS = 1.0
+"""How long to wait for a message before looking whether the cluster has grown."""
+
+
+@dataclass
+class _Errand:
+    """A task that is away.
+
+    Attributes:
+        held: what this process holds for it meanwhile, the locks of its runs.
+    """
+
+    task: Task
+    actor: Any
+    held: contextlib.ExitStack
+
+
+class Dispatch:
+    """Trains `tasks` on the cluster, `count()` at a time."""
+
+    def __init__(
+        self,
+        ray: Any,
+        store: Store,
+        tasks: Sequence[Task],
+        claims: Claims,
+        listener: Listener,
+        count: Callable[[], int],
+    ) -> None:
+        self._ray, self._store, self._claims = ray, store, claims
+        self._listener, self._count = listener, count
+        self._waiting = deque(tasks)
+        self._away: dict[Any, _Errand] = {}
+        # The iteration a task has got to; of one that was lost, how often in a row no further than that.
+        self._reached: dict[Task, int] = {}
+        self._losses: dict[Task, tuple[int, int]] = {}
+        self._outpost = ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(Outpost)
+        self._surroundings = surroundings()
+
+    def train(self) -> None:
+        """Send tasks out and listen until each has ended, failed, or is somebody else's."""
+        try:
+            while self._waiting or self._away:
+                while self._waiting and len(self._away) < self._count():
+                    self._begin(self._waiting.popleft())
+                if self._away:
+                    ready, _ = self._ray.wait(list(self._away), timeout=POLL_SECONDS)
+                    for reference in ready:
+                        self._hear(reference)
+        finally:
+            for errand in self._away.values():
+                self._end(errand)
+
+    def _begin(self, task: Task) -> None:
+        if task not in self._losses and not take(self._store, self._claims, task):
+            return
+        folders = [self._store.run_path(run) for run in task.runs]
+        with contextlib.ExitStack() as held:
+            try:
+                held.enter_context(exclusive(folders))
+                for folder in folders:
+                    RunDirectory.open(folder).remove_unfinished()
+                files = pack(self._store.path / "runs", task.runs)
+            except MinutiaeError as error:
+                self._fail(task, str(error))
+                return
+            actor = self._outpost.remote()
+            actor.start.remote(task.runs, files, self._surroundings)
+            self._away[actor.hear.remote()] = _Errand(task, actor, held.pop_all())
+
+    def _hear(self, reference: Any) -> None:
+        errand = self._away.pop(reference)
+        try:
+            messages: list[Message] = self._ray.get(reference)
+        except self._ray.exceptions.RayError as error:
+            self._end(errand)
+            if getattr(error, "actor_init_failed", False):
+                raise RunError(
+                    f"a node of the cluster has no minutiae to begin with: {_in_words(error)}; install on every node "
+                    "what this machine has"
+                ) from error
+            self._lost(errand.task, error)
+            return
+        ended = False
+        try:
+            for message in messages:
+                ended = ended or self._take_in(errand, message)
+        except _Refused as error:
+            raise RunError(str(error)) from error
+        except MinutiaeError as error:
+            # What came back cannot be kept here, on a full disk for one.
+            self._end(errand)
+            self._fail(errand.task, str(error))
+        except BaseException:
+            self._end(errand)
+            raise
+        else:
+            if not ended:
+                self._away[errand.actor.hear.remote()] = errand
+
+    def _take_in(self, errand: _Errand, message: Message) -> bool:
+        """Act on one message; whether it was the last."""
+        task = errand.task
+        if message.kind == "changes":
+            put(self._store.path / "runs", message.content)
+        elif message.kind == "progress":
+            progress: Progress = message.content
+            self._reached[task] = max(self._reached.get(task, 0), progress.iteration)
+            self._listener(replace(progress, path=self._store.run_path(progress.run)))
+        elif message.kind == "refused":
+            # Every task would fail there, and a node that fails at once is given all of them.
+            self._end(errand)
+            raise _Refused(message.content)
+        else:
+            self._end(errand)
+            if message.content is None:
+                self._claims.release(task.id)
+            else:
+                self._fail(task, message.content)
+            return True
+        return False
+
+    def _lost(self, task: Task, error: Exception) -> None:
+        """Give a task again whose node or process is gone, unless it is lost again and again without getting further.
+
+        It goes on from the last checkpoint that came back. A node that is taken away now and then spends no patience.
+        """
+        reached = self._reached.get(task, 0)
+        times, before = self._losses.get(task, (0, -1))
+        times = 1 if reached > before else times + 1
+        self._losses[task] = (times, reached)
+        reason = _in_words(error)
+        if times > RETRIES:
+            self._fail(task, f"the worker of {task.runs[0]} was lost {times} times in a row: {reason}")
+            return
+        self._waiting.append(task)
+        for run in task.runs:
+            path = self._store.run_path(run)
+            self._listener(Progress(run, path, 0, 0, 0, 0, None, "retrying", f"its worker was lost: {reason}"))
+
+    def _fail(self, task: Task, reason: str) -> None:
+        self._store.fail(task, reason)
+        self._claims.release(task.id)
+
+    def _end(self, errand: _Errand) -> None:
+        """Stop what is done for a task, if anything still is, and let go of its runs."""
+        with contextlib.suppress(Exception):  # it may be gone, or the whole cluster
+            self._ray.kill(errand.actor)
+        errand.held.close()
+
+
+class _Refused(Exception):
+    """A node on which nothing of this study can be trained."""
+
+
+def _in_words(error: Exception) -> str:
+    """The first sentence of the last line of Ray's text, which has many: it says what happened."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[-1].partition(". ")[0].rstrip(".") if lines else type(error).__name__
