@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -162,3 +165,11 @@ def noisy() -> gymnasium.Env:
             return super().pay(action)
 
     return Noisy()
+
+
+def parricide() -> gymnasium.Env:
+    """Ends the process that has started this one, when that is one of Ray's; else a `Wander`."""
+    with contextlib.suppress(OSError):
+        if Path(f"/proc/{os.getppid()}/cmdline").read_bytes().startswith(b"ray::"):
+            os.kill(os.getppid(), signal.SIGKILL)
+    return Wander()
