@@ -87,6 +87,12 @@ class FakeRay:
         self.alive -= 1
 
 
+@pytest.fixture(autouse=True)
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let lost tasks be given again at once."""
+    monkeypatch.setattr(dispatch, "PAUSE_SECONDS", 0.0)
+
+
 Script = Callable[[Sequence[str], int], list[Any]]
 """What an outpost says of these runs, call by call, when they were begun so often before: messages, or an error."""
 
@@ -155,7 +161,7 @@ def test_a_lost_task_is_given_again_and_the_others_do_not_notice(tmp_path: Path)
     assert set(results.frame()["status"]) == {"finished"}
     again = [one for one in heard if one.status == "retrying"]
     assert len(again) == 2
-    assert {one.message for one in again} == {"its worker was lost: The actor is dead because its node has died"}
+    assert {one.message for one in again} == {"its worker was lost because its node has died"}
     assert [one.run for one in again] == results.frame()["run_id"].to_list()[-2:]
 
 
@@ -170,10 +176,46 @@ def test_what_is_always_lost_at_the_same_place_fails(tmp_path: Path) -> None:
     frame = results.frame()
     assert frame["status"].to_list() == ["finished"] * 4 + ["failed"] + ["finished"] * 3
     assert frame["reason"][4] == (
-        f"the worker of {bad} was lost 3 times in a row: The actor is dead because its node has died"
+        f"the worker of {bad} was lost 3 times in a row, the last time because its node has died"
     )
     # First with the two of its population, then alone.
     assert sum(one.status == "retrying" for one in heard) == RETRIES * 3 + RETRIES
+
+
+def test_a_lost_task_rests_before_it_is_given_again_and_others_go_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, begun = [0.0], list[tuple[float, str]]()
+
+    def sleep(seconds: float) -> None:
+        clock[0] += seconds
+
+    monkeypatch.setattr(dispatch, "time", SimpleNamespace(monotonic=lambda: clock[0], sleep=sleep))
+    monkeypatch.setattr(dispatch, "PAUSE_SECONDS", 5.0)
+    first = small_study().first_runs()[0].id
+
+    def script(runs: Sequence[str], before: int) -> list[Any]:
+        begun.append((clock[0], runs[0]))
+        return [LOST] if runs[0] == first and before < 2 else [ends(runs)]
+
+    run_scripted(tmp_path, script, count=1)
+    others = [small_study().first_runs()[number].id for number in (3, 6)]
+    assert begun == [(0.0, first), *((0.0, run) for run in others), (5.0, first), (15.0, first)]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (str(LOST), "its node has died"),
+        ("The actor died.\nThe actor is dead because its worker process has died. Worker exit", "its process has died"),
+        ("The runtime is not there.\n\n  No space left on the device. See the log. ", "No space left on the device"),
+        ("", "RayError"),
+    ],
+)
+def test_ray_in_words(text: str, words: str) -> None:
+    assert dispatch._in_words(RayError(text)) == words
+    unavailable = type("ActorUnavailableError", (RayError,), {})
+    assert dispatch._in_words(unavailable("The actor 91 is unavailable: x")) == "its node no longer answers"
 
 
 def test_a_task_that_gets_on_between_its_losses_never_fails(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from minutiae.studies.on_ray import address_of
 from minutiae.studies.results import StudyResults
 from minutiae.studies.store import Store
 from minutiae.studies.study_file import study_to_toml
-from small_runs import assert_same_bits
+from small_runs import SEGMENT, assert_same_bits
 
 PATIENCE = 240.0
 
@@ -53,7 +53,8 @@ def surroundings(ray_folder: Path, elsewhere: dict[str, str]) -> Iterator[dict[s
         "PYTHONPATH": elsewhere["PYTHONPATH"],
         "JAX_COMPILATION_CACHE_DIR": elsewhere["JAX_COMPILATION_CACHE_DIR"],
         "QUICK_COMPILATION": "1",
-        "PROBE_DELAY": "0.002",
+        # Steps that take a while, so that the two nodes are at work together.
+        "PROBE_DELAY": "0.005",
     }
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("RAY_ADDRESS", raising=False)
@@ -102,19 +103,30 @@ def assert_same_study(mine: StudyResults, reference: StudyResults) -> None:
         assert_same_bits(mine.path / "runs" / run, reference.path / "runs" / run)
 
 
+def has_checkpoint(progress: Progress) -> bool:
+    return progress.iteration > SEGMENT
+
+
+def has_ended(progress: Progress) -> bool:
+    return progress.status == "finished"
+
+
 @with_ray
 def test_a_node_killed_in_mid_study_loses_nothing_and_repeats_nothing(
-    nodes: Nodes, undisturbed: StudyResults, tmp_path: Path, ray_folder: Path
+    nodes: Nodes, undisturbed: StudyResults, tmp_path: Path
 ) -> None:
     heard: list[Progress] = []
     said: list[str] = []
-
     killed: list[int] = []
+    store = Store(tmp_path / "study", small_study())
 
     def listen(progress: Progress) -> None:
         heard.append(progress)
-        # Both nodes have a population by now, from which checkpoints came back.
-        if not killed and len({one.run for one in heard if one.iteration >= 3}) >= 4:
+        # Both nodes have a population of which a checkpoint came back, and its end did not.
+        known = {one.run for one in heard if one.iteration >= 3} - {
+            one.run for one in heard if one.status == "finished"
+        }
+        if not killed and sum(bool(known & set(task.runs)) for task in store.tasks()) == 2:
             killed.append(len(heard))
             nodes.kill()
 
@@ -123,13 +135,13 @@ def test_a_node_killed_in_mid_study_loses_nothing_and_repeats_nothing(
     assert_same_study(results, undisturbed)
     ends = Counter(one.run for one in heard if one.status == "finished")
     assert set(ends) == set(results.frame()["run_id"]) and set(ends.values()) == {1}
+    # Ray may send one more to the node before it notes that it is gone, and that one begins anew.
     again = {one.run for one in heard if one.status == "retrying"}
-    tasks = [set(task.runs) for task in Store.open(results.path).tasks()]
-    assert again in tasks
-    starts = [one.message or "" for one in heard if one.status == "starting" and one.run in again]
-    assert sum(message.startswith("goes on from step") for message in starts) == len(again)
+    assert len(again) < 8
+    gone_on = {one.run for one in heard if (one.message or "").startswith("goes on from step")}
+    assert gone_on <= again
+    assert gone_on in [set(task.runs) for task in store.tasks()]
     assert not list((results.path / "claims").glob("[!.]*"))
-    assert not list(ray_folder.glob("minutiae-outpost-*/*/result.json"))
 
 
 @with_ray
@@ -137,6 +149,7 @@ def test_what_ends_its_process_wherever_it_is_sent_is_a_noted_failure(
     nodes: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(dispatch, "RETRIES", 1)
+    monkeypatch.setattr(dispatch, "PAUSE_SECONDS", 0.0)
     study = small_study(
         environments=["training_probes:parricide"], factors={"discount": [0.9, 0.99]}, seeds=1, population=1
     )
@@ -144,7 +157,7 @@ def test_what_ends_its_process_wherever_it_is_sent_is_a_noted_failure(
     frame = run_study(study, tmp_path / "study", on=nodes.place, listener=heard.append).frame()
     assert frame["status"].to_list() == ["failed"] * 2
     for run, reason in frame.select("run_id", "reason").iter_rows():
-        assert reason.startswith(f"the worker of {run} was lost 2 times in a row: The actor ")
+        assert reason.startswith(f"the worker of {run} was lost 2 times in a row, the last time because its ")
         assert [one.status for one in heard if one.run == run] == ["retrying"]
 
 

@@ -7,7 +7,7 @@ only believed to be, can spoil nothing: what it still does reaches nobody.
 from __future__ import annotations
 
 import contextlib
-from collections import deque
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -25,6 +25,12 @@ from minutiae.studies.store import Store, Task
 
 POLL_SECONDS = 1.0
 """How long to wait for a message before looking whether the cluster has grown."""
+
+PAUSE_SECONDS = 5.0
+"""How long a lost task rests, for each of its losses in a row: Ray may not have noticed yet that a node is gone."""
+
+_NEWS = {"node has died": "its node has died", "worker process has died": "its process has died"}
+"""What of Ray's long texts tells a user something."""
 
 
 @dataclass
@@ -54,11 +60,12 @@ class Dispatch:
     ) -> None:
         self._ray, self._store, self._claims = ray, store, claims
         self._listener, self._count = listener, count
-        self._waiting = deque(tasks)
+        self._waiting = list(tasks)
         self._away: dict[Any, _Errand] = {}
         # The iteration a task has got to; of one that was lost, how often in a row no further than that.
         self._reached: dict[Task, int] = {}
         self._losses: dict[Task, tuple[int, int]] = {}
+        self._rests_until: dict[Task, float] = {}
         self._outpost = ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(Outpost)
         self._surroundings = surroundings()
 
@@ -66,15 +73,25 @@ class Dispatch:
         """Send tasks out and listen until each has ended, failed, or is somebody else's."""
         try:
             while self._waiting or self._away:
-                while self._waiting and len(self._away) < self._count():
-                    self._begin(self._waiting.popleft())
-                if self._away:
-                    ready, _ = self._ray.wait(list(self._away), timeout=POLL_SECONDS)
-                    for reference in ready:
-                        self._hear(reference)
+                self._begin_some()
+                if not self._away:
+                    time.sleep(min(PAUSE_SECONDS, POLL_SECONDS))
+                    continue
+                ready, _ = self._ray.wait(list(self._away), timeout=POLL_SECONDS)
+                for reference in ready:
+                    self._hear(reference)
         finally:
             for errand in self._away.values():
                 self._end(errand)
+
+    def _begin_some(self) -> None:
+        """Begin tasks that wait, as many as there is room for."""
+        now = time.monotonic()
+        for task in [task for task in self._waiting if self._rests_until.get(task, now) <= now]:
+            if len(self._away) >= self._count():
+                return
+            self._waiting.remove(task)
+            self._begin(task)
 
     def _begin(self, task: Task) -> None:
         if task not in self._losses and not take(self._store, self._claims, task):
@@ -156,12 +173,15 @@ class Dispatch:
         self._losses[task] = (times, reached)
         reason = _in_words(error)
         if times > RETRIES:
-            self._fail(task, f"the worker of {task.runs[0]} was lost {times} times in a row: {reason}")
+            self._fail(
+                task, f"the worker of {task.runs[0]} was lost {times} times in a row, the last time because {reason}"
+            )
             return
         self._waiting.append(task)
+        self._rests_until[task] = time.monotonic() + PAUSE_SECONDS * times
         for run in task.runs:
             path = self._store.run_path(run)
-            self._listener(Progress(run, path, 0, 0, 0, 0, None, "retrying", f"its worker was lost: {reason}"))
+            self._listener(Progress(run, path, 0, 0, 0, 0, None, "retrying", f"its worker was lost because {reason}"))
 
     def _fail(self, task: Task, reason: str) -> None:
         self._store.fail(task, reason)
@@ -179,6 +199,10 @@ class _Refused(Exception):
 
 
 def _in_words(error: Exception) -> str:
-    """The first sentence of the last line of Ray's text, which has many: it says what happened."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[-1].partition(". ")[0].rstrip(".") if lines else type(error).__name__
+    """What happened, on one line: of texts that nothing is known of, the first sentence of the last line."""
+    text = str(error)
+    known = [news for sign, news in _NEWS.items() if sign in text]
+    if type(error).__name__ == "ActorUnavailableError":
+        known.append("its node no longer answers")
+    lines = [line.strip() for line in text.splitlines() if line.strip()] or [type(error).__name__]
+    return known[0] if known else lines[-1].partition(". ")[0].rstrip(".")

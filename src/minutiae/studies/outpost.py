@@ -23,7 +23,7 @@ from minutiae.errors import MinutiaeError, RunError
 from minutiae.runs.directory import RunDirectory
 from minutiae.runs.lock import exclusive
 from minutiae.runs.mirror import Changes, Mirror, put
-from minutiae.runs.origin import origin
+from minutiae.runs.origin import PACKAGES, origin
 
 HEAR_SECONDS = 1.0
 """How long `Outpost.hear` waits for something to tell."""
@@ -138,8 +138,9 @@ class Outpost:
 def _settle(asked: Surroundings) -> str | None:
     """Be as the process that asks; or why not, when something that decides a run's numbers has another version here."""
     here = origin()
-    for name, version in asked.versions.items():
-        if name not in ("machine", "system") and here.get(name) != version:
+    for name in PACKAGES:
+        version = asked.versions.get(name)
+        if version is not None and here.get(name) != version:
             have = f"{name} {here[name]}" if name in here else f"no {name}"
             return (
                 f"the node {socket.gethostname()} has {have} and this machine {version}; the runs of a study are "
