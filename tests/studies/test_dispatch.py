@@ -52,15 +52,18 @@ class FakeRay:
     exceptions = SimpleNamespace(RayError=RayError)
 
     def __init__(self, kind: type) -> None:
-        self._kind, self.alive, self.most = kind, 0, 0
+        self._kind, self._actors, self.most = kind, list[Any](), 0
+
+    @property
+    def alive(self) -> int:
+        """Actors that were not killed."""
+        return len(self._actors)
 
     def remote(self, **options: Any) -> Callable[[type], Any]:
         assert options == {"num_cpus": 1, "max_restarts": 0, "max_task_retries": 0}
         return lambda _: SimpleNamespace(remote=self._actor)
 
     def _actor(self) -> Any:
-        self.alive += 1
-        self.most = max(self.most, self.alive)
         actor = self._kind()
 
         def call(name: str) -> Any:
@@ -73,7 +76,9 @@ class FakeRay:
 
             return SimpleNamespace(remote=remote)
 
-        return SimpleNamespace(start=call("start"), hear=call("hear"))
+        self._actors.append(SimpleNamespace(start=call("start"), hear=call("hear")))
+        self.most = max(self.most, self.alive)
+        return self._actors[-1]
 
     def wait(self, references: Sequence[Any], timeout: float) -> tuple[list[Any], list[Any]]:
         return list(references[:1]), list(references[1:])
@@ -84,7 +89,7 @@ class FakeRay:
         return reference.value
 
     def kill(self, actor: Any) -> None:
-        self.alive -= 1
+        self._actors = [one for one in self._actors if one is not actor]
 
 
 @pytest.fixture(autouse=True)
@@ -271,11 +276,15 @@ def test_runs_are_locked_here_while_they_are_away(tmp_path: Path) -> None:
         pass
 
 
-def test_an_interrupt_ends_what_is_away(tmp_path: Path) -> None:
-    def interrupt(_: Progress) -> None:
+@pytest.mark.parametrize("during", ["progress", "get"])
+def test_an_interrupt_ends_what_is_away(during: str, tmp_path: Path) -> None:
+    ray = FakeRay(scripted(lambda runs, _: [[progress(runs[0], 1)]]))
+
+    def interrupt(_: Any) -> None:
         raise KeyboardInterrupt
 
-    ray = FakeRay(scripted(lambda runs, _: [[progress(runs[0], 1)]]))
+    if during == "get":
+        ray.get = interrupt  # type: ignore[method-assign]
 
     def execute(store: Store, tasks: Sequence[Task], claims: Any, listener: Any) -> None:
         Dispatch(ray, store, tasks, claims, listener, lambda: 2).train()

@@ -74,12 +74,12 @@ class Dispatch:
         try:
             while self._waiting or self._away:
                 self._begin_some()
-                if not self._away:
-                    time.sleep(min(PAUSE_SECONDS, POLL_SECONDS))
-                    continue
-                ready, _ = self._ray.wait(list(self._away), timeout=POLL_SECONDS)
-                for reference in ready:
-                    self._hear(reference)
+                if self._away:
+                    ready, _ = self._ray.wait(list(self._away), timeout=POLL_SECONDS)
+                    for reference in ready:
+                        self._hear(reference)
+                elif self._waiting:
+                    time.sleep(min(PAUSE_SECONDS, POLL_SECONDS))  # all of them rest
         finally:
             for errand in self._away.values():
                 self._end(errand)
@@ -113,32 +113,41 @@ class Dispatch:
     def _hear(self, reference: Any) -> None:
         errand = self._away.pop(reference)
         try:
+            ended = self._heard(errand, reference)
+        except BaseException:  # Ctrl-C, above all
+            self._end(errand)
+            raise
+        if not ended:
+            self._away[errand.actor.hear.remote()] = errand
+
+    def _heard(self, errand: _Errand, reference: Any) -> bool:
+        """Take in what came of one call; whether it was the last.
+
+        Raises:
+            RunError: on a node of the cluster nothing of this study can be trained. Every task would fail there, and a
+                node that fails at once is soon given all of them.
+        """
+        try:
             messages: list[Message] = self._ray.get(reference)
         except self._ray.exceptions.RayError as error:
-            self._end(errand)
             if getattr(error, "actor_init_failed", False):
                 raise RunError(
                     f"a node of the cluster has no minutiae to begin with: {_in_words(error)}; install on every node "
                     "what this machine has"
                 ) from error
+            self._end(errand)
             self._lost(errand.task, error)
-            return
-        ended = False
+            return True
+        for message in messages:
+            if message.kind == "refused":
+                raise RunError(message.content)
         try:
-            for message in messages:
-                ended = ended or self._take_in(errand, message)
-        except _Refused as error:
-            raise RunError(str(error)) from error
+            return any([self._take_in(errand, message) for message in messages])
         except MinutiaeError as error:
             # What came back cannot be kept here, on a full disk for one.
             self._end(errand)
             self._fail(errand.task, str(error))
-        except BaseException:
-            self._end(errand)
-            raise
-        else:
-            if not ended:
-                self._away[errand.actor.hear.remote()] = errand
+            return True
 
     def _take_in(self, errand: _Errand, message: Message) -> bool:
         """Act on one message; whether it was the last."""
@@ -149,10 +158,6 @@ class Dispatch:
             progress: Progress = message.content
             self._reached[task] = max(self._reached.get(task, 0), progress.iteration)
             self._listener(replace(progress, path=self._store.run_path(progress.run)))
-        elif message.kind == "refused":
-            # Every task would fail there, and a node that fails at once is given all of them.
-            self._end(errand)
-            raise _Refused(message.content)
         else:
             self._end(errand)
             if message.content is None:
@@ -192,10 +197,6 @@ class Dispatch:
         with contextlib.suppress(Exception):  # it may be gone, or the whole cluster
             self._ray.kill(errand.actor)
         errand.held.close()
-
-
-class _Refused(Exception):
-    """A node on which nothing of this study can be trained."""
 
 
 def _in_words(error: Exception) -> str:
