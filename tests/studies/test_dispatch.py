@@ -18,7 +18,7 @@ from minutiae.control.workers import RETRIES
 from minutiae.errors import RunError
 from minutiae.runs.lock import exclusive
 from minutiae.runs.mirror import Changes, Piece
-from minutiae.studies import dispatch, outpost
+from minutiae.studies import dispatch, on_ray, outpost
 from minutiae.studies.dispatch import Dispatch
 from minutiae.studies.execution import in_this_process, run_study
 from minutiae.studies.outpost import Message, Outpost, Surroundings, scratch_folder, surroundings
@@ -291,6 +291,24 @@ def test_an_interrupt_ends_what_is_away(during: str, tmp_path: Path) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         run_study(small_study(), tmp_path, executor=execute, listener=interrupt)
+    assert (ray.alive, ray.most) == (0, 2)
+    assert not list((tmp_path / "claims").glob("[!.]*"))
+
+
+def test_a_cluster_that_is_lost_ends_the_study_in_one_line(tmp_path: Path) -> None:
+    def broken(references: Sequence[Any], timeout: float) -> Any:
+        raise ConnectionError("the head is gone\nand more")
+
+    ray: Any = FakeRay(scripted(lambda runs, _: [ends(runs)]))
+    ray.wait = broken
+    ray.nodes = lambda: [{"Alive": True, "Resources": {"CPU": 3.0}}, {"Alive": False, "Resources": {"CPU": 5.0}}]
+    cluster = on_ray._cluster(ray, 2, "10.0.0.7:6379")
+    assert cluster.where == "Ray cluster: 10.0.0.7:6379 (1 node, 3 cores)"
+    with pytest.raises(RunError) as caught:
+        run_study(small_study(), tmp_path, executor=cluster.execute)
+    assert str(caught.value) == (
+        "the Ray cluster was lost: the head is gone; what came back is kept, run the same again to go on"
+    )
     assert (ray.alive, ray.most) == (0, 2)
     assert not list((tmp_path / "claims").glob("[!.]*"))
 

@@ -137,7 +137,14 @@ def _cluster(ray: Any, workers: int | None, found: str) -> Cluster:
         return workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
 
     def execute(store: Store, tasks: Sequence[Task], claims: Claims, listener: Listener) -> None:
-        Dispatch(ray, store, tasks, claims, listener, count).train()
+        try:
+            Dispatch(ray, store, tasks, claims, listener, count).train()
+        except (ConnectionError, ray.exceptions.RayError) as error:
+            lines = str(error).strip().splitlines()
+            raise RunError(
+                f"the Ray cluster was lost: {lines[0].rstrip('.') if lines else type(error).__name__}; what came back is kept, run "
+                "the same again to go on"
+            ) from error
 
     nodes = [node for node in ray.nodes() if node["Alive"]]
     cores = int(sum(node["Resources"].get("CPU", 0) for node in nodes))
