@@ -101,11 +101,15 @@ def _connect(ray: Any, address: str) -> None:
     try:
         ray.init(address=address, **_QUIET)
     except Exception as error:  # one of Python's or of Ray's own, by what is wrong
-        lines = str(error).strip().splitlines()
         raise RunError(
-            f"the Ray cluster at {address} refuses: {lines[0] if lines else type(error).__name__}; check that Python "
-            "and Ray have the same version there, and set RAY_AUTH_MODE=token if it asks for a token"
+            f"the Ray cluster at {address} refuses: {_first_line(error)}; check that Python and Ray have the same "
+            "version there, and set RAY_AUTH_MODE=token if it asks for a token"
         ) from error
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return lines[0].rstrip(".")
 
 
 def _running_here() -> str | None:
@@ -140,10 +144,8 @@ def _cluster(ray: Any, workers: int | None, found: str) -> Cluster:
         try:
             Dispatch(ray, store, tasks, claims, listener, count).train()
         except (ConnectionError, ray.exceptions.RayError) as error:
-            lines = str(error).strip().splitlines()
             raise RunError(
-                f"the Ray cluster was lost: {lines[0].rstrip('.') if lines else type(error).__name__}; what came back is kept, run "
-                "the same again to go on"
+                f"the Ray cluster was lost: {_first_line(error)}; what came back is kept, run the same again to go on"
             ) from error
 
     nodes = [node for node in ray.nodes() if node["Alive"]]
