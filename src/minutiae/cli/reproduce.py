@@ -41,6 +41,7 @@ def reproduce(
     out: Path = Path("reproduction"),
     archive: Path | None = None,
     workers: WholeOrNone = None,
+    on: str = "local",
     page: Path | None = None,
     judge: _Switch = False,
     list: _Switch = False,
@@ -68,6 +69,8 @@ def reproduce(
         A folder of earlier results: runs in it are not trained again, and those that are trained are added to it.
     workers
         Worker processes; left out: one for each core.
+    on
+        local: this machine; ray, ray:HOST:PORT or ray://HOST:PORT: a Ray cluster, as in minutiae study run.
     page
         The folder of the page; left out: the item's name, in --out.
     judge
@@ -93,7 +96,8 @@ def reproduce(
     def act(listener: Listener) -> Reproduction:
         return reproduced(
             item, out, tasks=named, agents=agents, flavour=flavour, version=version, learning_rates=rates,
-            steps=steps, train=not judge, archive=archive, workers=workers, listener=listener,
+            steps=steps, train=not judge, archive=archive, workers=workers, listener=listener, on=on,
+            say=_say,
         )  # fmt: skip
 
     chosen = item_named(item)
@@ -121,3 +125,7 @@ def _numbers(text: str | None) -> Sequence[float] | None:
         return None if text is None else [float(number) for number in text.split(",")]
     except ValueError as error:
         raise ConfigError(f"--learning-rates is numbers with commas between, not {text!r}") from error
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")

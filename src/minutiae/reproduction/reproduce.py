@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -88,6 +88,8 @@ def reproduce(
     workers: int | None = None,
     listener: Listener = ignore,
     executor: Executor | None = None,
+    on: str = "local",
+    say: Callable[[str], None] = lambda text: None,
 ) -> Reproduction:
     """A table or figure of Engstrom et al. 2020, trained and judged.
 
@@ -102,7 +104,7 @@ def reproduce(
         steps: of a run; `None` is the article's million, which its claims are about.
         train: false judges what is there.
         archive: a folder with an archive for each store. Runs in it are not trained; those that are trained are added.
-        workers, listener, executor: as of `run_study`.
+        workers, listener, executor, on, say: as of `run_study`.
 
     Raises:
         ConfigError: an unknown name, task, flavour or version.
@@ -117,7 +119,9 @@ def reproduce(
     kept = None if archive is None else Path(archive) / item.store
     known = kept if kept is not None and (kept / RUNS).is_file() else None
     if train:
-        results = run_study(study, store, workers=workers, listener=listener, executor=executor, archive=known)
+        results = run_study(
+            study, store, workers=workers, listener=listener, executor=executor, archive=known, on=on, say=say
+        )
         if kept is not None:
             archive_study(store, kept)
     else:
