@@ -101,7 +101,11 @@ def test_module_can_be_run() -> None:
         ("evaluate nowhere/at/all", "no run at nowhere/at/all; check the path"),
         ("resume nowhere/at/all", "no run at nowhere/at/all; check the path"),
         ("details --code", "--code needs the name of a detail, as in: minutiae details value_clipping --code"),
-        ("presets pro", "unknown preset 'pro'; did you mean 'ppo'? allowed: ppo, ppo-m, ppo-noclip, trpo, trpo+"),
+        (
+            "presets pro",
+            "unknown preset 'pro'; did you mean 'ppo'? allowed: ppo, ppo-m, ppo-noclip, trpo, trpo+, sb3, cleanrl, "
+            "baselines",
+        ),
     ],
 )
 def test_errors_are_one_line(words: str, text: str, capsys: pytest.CaptureFixture[str]) -> None:
