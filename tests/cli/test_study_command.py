@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import io
+import sys
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import minutiae
 from minutiae.cli import study as command
 from minutiae.cli.main import main
 from minutiae.cli.study_display import StudyBoard, picture, show_study
 from minutiae.control.progress import Progress
-from minutiae.studies.study import Study
+from minutiae.errors import ConfigError
+from minutiae.studies.revisions import uncounted_words
+from minutiae.studies.store import Store
+from minutiae.studies.study import Study, Tuning
 from minutiae.studies.study_file import study_to_toml
 from small_runs import small
 
@@ -42,6 +50,124 @@ def test_the_plan_in_words(file: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert lines[-1].startswith(
         "with a deviation of 10 over seeds, 80 % of such studies find a main effect of 17.96, or of "
     )
+
+
+TRAINER = """
+import json, sys
+rate, seed, folder = float(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+open(folder + "/outcome.json", "w").write(json.dumps({"score": 100 * rate + seed}))
+"""
+
+
+@pytest.fixture
+def theirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
+    """Writes `theirs.toml` in the current folder, a study over a command that takes no time: rates by seeds."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text(TRAINER)
+    command = f"{sys.executable} {tmp_path / 'train.py'} {{lr}} {{seed}} {{folder}}"
+    plain = {"environments": "theirs", "factors": {"lr": [0.1, 0.2]}, "outcomes": "score", "command": command}
+
+    def write(**changes: Any) -> Path:
+        (tmp_path / "theirs.toml").write_text(study_to_toml(Study(**(plain | {"seeds": 3} | changes))))
+        return Path("theirs.toml")
+
+    return write
+
+
+def test_a_plan_counts_what_is_done(theirs: Callable[..., Path], capsys: pytest.CaptureFixture[str]) -> None:
+    file = str(theirs())
+    assert main(["study", "plan", file, "--workers", "1"]) == 0
+    assert capsys.readouterr().out.splitlines()[-2:] == [
+        "6 runs of a command, 1 at a time",
+        "how small an effect it can find: give --deviation, that of the outcome over seeds",
+    ]
+    assert main(["study", "run", file, "--workers", "1"]) == 0
+    for named in (file, "studies/theirs"):
+        capsys.readouterr()
+        assert main(["study", "plan", named]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert "6 of 6 runs are done in studies/theirs; next: minutiae study report studies/theirs" in lines
+        # Seeds 0, 1, 2 add themselves to the score: a deviation of 1.
+        assert lines[-1].startswith("with a deviation of 1 over seeds, ")
+    theirs(seeds=4)
+    assert main(["study", "plan", file, "--workers", "2"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-3:-1] == ["6 of 8 runs are done in studies/theirs", "left: 2 runs of a command, 2 at a time"]
+    assert main(["study", "plan", file, "--name", "other"]) == 0
+    assert "8 runs of a command" in capsys.readouterr().out
+
+
+def test_a_plan_counts_the_reported_runs_of_tuning(
+    theirs: Callable[..., Path], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "train.py").write_text(TRAINER.replace("100 * rate", "100 * rate * float(sys.argv[4])"))
+    tuned = {
+        "command": f"{sys.executable} {tmp_path / 'train.py'} {{lr}} {{seed}} {{folder}} {{clip}}",
+        "factors": {"clip": [1, 2]},
+        "tuning": Tuning({"lr": [0.1, 0.2]}, seeds=2),
+    }
+    file = str(theirs(**tuned))
+    assert main(["study", "plan", file]) == 0
+    assert "14 runs of a command" in capsys.readouterr().out
+    assert main(["study", "run", file]) == 0
+    assert "studies/theirs: 0 of 14 runs done, 0 running" in capsys.readouterr().out
+    assert main(["study", "plan", file]) == 0
+    assert "14 of 14 runs are done" in capsys.readouterr().out
+    assert main(["study", "run", file]) == 0
+    assert "studies/theirs: 14 of 14 runs done, 0 running" in capsys.readouterr().out
+
+
+def test_runs_of_an_earlier_form_are_told_before_any_new_one(theirs: Callable[..., Path]) -> None:
+    file = str(theirs())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert main(["study", "run", file]) == 0
+        theirs(seeds=4)
+        assert main(["study", "run", file]) == 0  # every earlier run is counted
+    theirs(environments="others")
+    with pytest.warns(UserWarning) as told:  # one line on stderr
+        assert main(["study", "run", file]) == 0
+    (text,) = (str(one.message) for one in told)
+    assert text.startswith(
+        "8 of the 8 runs in studies/theirs are of an earlier form of this study (environments were theirs and are "
+        "others; seeds changed): "
+    )
+    assert text.endswith(" and 5 more are kept and not counted; give the study another name to go on with both")
+    # It is told again, but not what changed: study.toml is the new one now.
+    with pytest.warns(UserWarning, match="8 of the 14 runs in studies/theirs are of an earlier form of this study: "):
+        assert main(["study", "run", file]) == 0
+
+
+def test_what_changed_in_the_base_is_told(tmp_path: Path) -> None:
+    store = Store.create(tmp_path / "study", STUDY)
+    for run in STUDY.first_runs()[:2]:
+        store._make(run)
+    longer = replace(STUDY, base={"steps": 8192, "discount": 0.9}, preset="trpo", factors=STUDY.factors[1:])
+    words = uncounted_words(longer, store.path)
+    assert words is not None
+    assert "2 of the 2 runs" in words
+    assert (
+        "(preset was ppo and is trpo; base.steps was 4096 and is 8192; base.discount was the preset's and is" in words
+    )
+    assert words.count(" and 1 more changes") == 1
+    assert uncounted_words(replace(STUDY, seeds=1), store.path) is None
+
+
+def test_a_python_caller_names_the_folder_or_the_file(theirs: Callable[..., Path]) -> None:
+    results = minutiae.run_study(theirs())
+    assert results.path == Path("studies/theirs")
+    assert minutiae.run_study("studies/theirs").path == results.path
+    with pytest.raises(ConfigError, match="a Study has no name of its own; say where to train it: run_study"):
+        minutiae.run_study(results.study)
+
+
+def test_a_plan_tells_of_steps_that_are_not_trained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    study = replace(STUDY, base={"steps": 5000}, factors=STUDY.factors[:1], seeds=1, population=2)
+    (tmp_path / "study.toml").write_text(study_to_toml(study))
+    assert main(["study", "plan", str(tmp_path / "study.toml"), "--quick", "--workers", "1"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "steps = 5,000 are 2 iterations of 2,048: 4,096" in lines
+    assert "2 runs, 8,192 environment steps, in 1 population of 2 agents, 1 at a time" in lines
 
 
 def test_a_plan_is_measured_unless_told_not_to(

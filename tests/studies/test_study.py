@@ -106,6 +106,14 @@ def test_tuning_takes_seeds_that_are_not_reported() -> None:
     # By name only: the paper's protocol reports the very runs that chose.
     paper = Study(**{**vars_of(study), "tuning": Tuning(grid, 3, "engstrom")})
     assert {run.id for run in paper.final_runs(chosen)} <= {run.id for run in paper.first_runs()}
+    # How many there will be is known before tuning has chosen.
+    assert study.run_count == len({run.id for run in [*first, *final]}) == 2 * 3 * 3 + 2 * 4
+    assert paper.run_count == len(paper.first_runs()) == 2 * 3 * 3
+
+
+def test_a_study_takes_no_argument_without_its_name() -> None:
+    with pytest.raises(ConfigError, match=r"a Study takes every argument by its name, and not \['Hopper-v5'\] alone"):
+        Study(["Hopper-v5"])  # type: ignore[misc]
 
 
 def vars_of(study: Study) -> dict[str, Any]:
@@ -141,6 +149,13 @@ def vars_of(study: Study) -> dict[str, Any]:
         ({"base": {"stpes": 3}}, "unknown detail 'stpes'; did you mean 'steps'?"),
         ({"outcomes": "final_retrun"}, "unknown outcome 'final_retrun'; did you mean 'final_return'?"),
         ({"seeds": 0}, "seeds is a whole number of at least 1, not 0"),
+        (
+            {"seeds": [3, 4, 5]},
+            "seeds is how many, not a list; they follow first_seed: write seeds = 3 and first_seed = 3",
+        ),
+        ({"first_seed": -1}, "first_seed is a whole number of at least 0, not -1"),
+        ({"environment": "Hopper-v5"}, "unknown argument of Study 'environment'; did you mean 'environments'?"),
+        ({"discount": 0.9}, "unknown argument of Study 'discount'; allowed: environments, factors, question, preset"),
         ({"population": 0}, "population is a whole number of at least 1, not 0"),
         ({"environments": []}, "environments is a list of at least one name, not []"),
         (

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from minutiae.control.progress import Listener
     from minutiae.studies.planning import Plan
     from minutiae.studies.results import StudyResults
+    from minutiae.studies.study import Study
 
 app = make_app(
     "study",
@@ -34,16 +35,22 @@ def plan(
     study: Path,
     /,
     *,
+    out: Path = Path("studies"),
+    name: str | None = None,
     workers: WholeOrNone = None,
     deviation: float | None = None,
     quick: _Switch = False,
 ) -> int:
-    """Show what a study will train, what that costs here, and how small an effect it can find.
+    """Show what a study has trained and will train, what that costs here, and how small an effect it can find.
 
     Parameters
     ----------
     study
         A study.toml, or the folder of a study.
+    out
+        The folder of studies.
+    name
+        Of the study's folder; left out: the file's name without its ending.
     workers
         Worker processes; left out: one for each core.
     deviation
@@ -51,12 +58,12 @@ def plan(
     quick
         Measure nothing.
     """
-    from minutiae.studies.planning import plan_study
-    from minutiae.studies.study_file import FILE, load_study
+    from minutiae.studies.planning import pilot_deviation, plan_study
 
-    file = study / FILE if study.is_dir() else study
-    planned = plan_study(load_study(file), workers, measure=not quick)
-    sys.stdout.write(_plan_text(planned, deviation if deviation is not None else _pilot_deviation(study)))
+    loaded, folder = _opened(study, out, name)
+    planned = plan_study(loaded, workers, measure=not quick, folder=folder)
+    known = deviation if deviation is not None else pilot_deviation(loaded, folder)
+    sys.stdout.write(_plan_text(planned, folder, known))
     return 0
 
 
@@ -91,10 +98,8 @@ def run(
     """
     from minutiae.cli.study_display import show_study
     from minutiae.studies.execution import run_study
-    from minutiae.studies.study_file import FILE, load_study
 
-    folder = study if study.is_dir() else out / (name or study.stem)
-    loaded = load_study(study / FILE if study.is_dir() else study)
+    loaded, folder = _opened(study, out, name)
 
     def train(listener: Listener) -> StudyResults:
         return run_study(loaded, folder, workers=workers, listener=listener, archive=archive, on=on, say=_say)
@@ -153,7 +158,16 @@ def _say(text: str) -> None:
     sys.stdout.write(f"{text}\n")
 
 
-def _plan_text(planned: Plan, deviation: float | None) -> str:
+def _opened(study: Path, out: Path, name: str | None) -> tuple[Study, Path]:
+    """The study in a file or folder, and the folder where it is trained."""
+    from minutiae.studies.study_file import FILE, load_study
+
+    if study.is_dir():
+        return load_study(study / FILE), study
+    return load_study(study), out / (name or study.stem)
+
+
+def _plan_text(planned: Plan, folder: Path, deviation: float | None) -> str:
     study = planned.study
     lines = [study.question] if study.question else []
     lines.append(study.layout.describe())
@@ -163,21 +177,8 @@ def _plan_text(planned: Plan, deviation: float | None) -> str:
             f"tuned in every cell: {len(study.tuning.settings)} settings, {study.tuning.seeds} seeds each; "
             f"reported: {'the same seeds' if study.tuning.protocol == 'engstrom' else f'{study.seeds} fresh seeds'}"
         )
-    sizes = sorted({len(task.runs) for task in planned.tasks}, reverse=True)
-    agents = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[-1]} to {sizes[0]}"
-    lines.append(
-        f"{len(planned.runs)} runs, {planned.steps:,} environment steps, in {len(planned.tasks)} populations of "
-        f"{agents} agents, {planned.workers} at a time"
-        if study.command is None
-        else f"{len(planned.runs)} runs of a command, {planned.workers} at a time"
-    )
-    if planned.seconds is not None and planned.memory is not None:
-        from minutiae.cli.display import duration
-
-        lines.append(
-            f"about {duration(planned.seconds)} (hours:minutes:seconds) and {planned.memory / 2**30:.1f} GiB of memory "
-            "on this machine, as busy as it is now"
-        )
+    lines += planned.remainders
+    lines += _cost(planned, folder)
     if deviation is not None:
         effects = len(study.factors)
         lines.append(
@@ -190,24 +191,29 @@ def _plan_text(planned: Plan, deviation: float | None) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _pilot_deviation(folder: Path) -> float | None:
-    """The deviation of the first outcome within cells, pooled, of runs that ended; `None` without two in a cell."""
-    from minutiae.studies.results import open_study
-    from minutiae.studies.study_file import FILE
+def _cost(planned: Plan, folder: Path) -> list[str]:
+    """What is done, and what the rest takes."""
+    from minutiae.studies.designs import count
 
-    if not (folder / FILE).is_file():
-        return None
-    import polars
+    runs, left = len(planned.runs), len(planned.left)
+    done = f"{runs - left} of {runs} runs are done in {folder}"
+    if not left:
+        return [f"{done}; next: minutiae study report {folder}"]
+    lines = [done] if left < runs else []
+    what = f"{'left: ' if left < runs else ''}{count(left, 'run')}"
+    if planned.study.command is None:
+        sizes = sorted({len(task.runs) for task in planned.tasks}, reverse=True)
+        agents = count(sizes[0], "agent") if len(sizes) == 1 else f"{sizes[-1]} to {sizes[0]} agents"
+        populations = count(len(planned.tasks), "population")
+        what += f", {planned.steps:,} environment steps, in {populations} of {agents}"
+    else:
+        what += " of a command"
+    lines.append(f"{what}, {planned.workers} at a time")
+    if planned.seconds is not None and planned.memory is not None:
+        from minutiae.cli.display import duration
 
-    results = open_study(folder)
-    name = results.study.outcomes[0]
-    ended = results.frame().filter(polars.col(name).is_not_null()).unique("run_id", maintain_order=True)
-    tuned = [] if results.study.tuning is None else [factor.name for factor in results.study.tuning.grid]
-    spread = ended.group_by("environment", "cell", "stage", *tuned).agg(
-        polars.col(name).var().alias("v"), polars.len().alias("n")
-    )
-    spread = spread.filter(polars.col("n") > 1)
-    if not len(spread):
-        return None
-    variances, weights = spread["v"].to_numpy(), spread["n"].to_numpy() - 1
-    return float((variances * weights).sum() / weights.sum()) ** 0.5
+        lines.append(
+            f"about {duration(planned.seconds)} (hours:minutes:seconds) and {planned.memory / 2**30:.1f} GiB of memory "
+            "on this machine, as busy as it is now"
+        )
+    return lines

@@ -67,8 +67,8 @@ class StudyBoard:
 
     @property
     def total(self) -> int:
-        """Runs that are known to be needed; those of a second stage count once they are seen."""
-        return len({*self.planned, *self.running, *self.done})
+        """All runs of the study; which ones are reported after tuning is known only then, how many before."""
+        return max(self.study.run_count, len(self._known))
 
     @property
     def seconds_left(self) -> float | None:
@@ -78,11 +78,15 @@ class StudyBoard:
             passed = 0.0 if self._started is None else self._clock() - self._started
             if done <= 0 or passed <= 0:
                 return None
-            iterations = {name: run.iterations for name, run in self.planned.items()}
-            left = sum(
-                count - self._trained.get(name, 0) for name, count in iterations.items() if name not in self.done
-            )
-            return left * passed / done
+            planned = {name: run.iterations for name, run in self.planned.items()}
+            typical = sum(planned.values()) / len(planned)
+            known = self._known
+            left = sum(planned.get(name, typical) - self._trained.get(name, 0) for name in known - self.done.keys())
+            return (left + (self.total - len(known)) * typical) * passed / done
+
+    @property
+    def _known(self) -> set[str]:
+        return {*self.planned, *self._trained, *self.running, *self.done}
 
     def cells(self) -> list[tuple[str, str, int, int, float | None]]:
         """Environment, cell, runs done, runs in all, and the mean of the newest returns of those that have one."""
@@ -181,6 +185,7 @@ def picture(board: StudyBoard) -> RenderableType:
 
 def _ended(study: Study, folder: Path) -> dict[str, float | None]:
     """Runs of the study that had ended before, with their final return."""
+    from minutiae.studies.results import planned_runs
     from minutiae.studies.store import Store
     from minutiae.studies.study_file import FILE
 
@@ -190,7 +195,7 @@ def _ended(study: Study, folder: Path) -> dict[str, float | None]:
 
     store = Store(folder, study)
     ended: dict[str, float | None] = {}
-    for run in study.first_runs():
+    for run in planned_runs(store):
         archived = store.elsewhere(run.id)
         if archived is not None:
             ended[run.id] = archived.outcomes.get("final_return")

@@ -117,6 +117,8 @@ def train(
     from minutiae.cli.training import show
     from minutiae.control.training import train as train_runs
 
+    if chosen.remainder is not None:
+        sys.stdout.write(f"{chosen.remainder}\n")
     arguments |= {"seed": seed, "seeds": seeds, "name": name, "out": out}
     return show(lambda listener: train_runs(**arguments, workers=workers, sinks=sink, listener=listener), seeds)
 

@@ -35,6 +35,16 @@ def final_return(returns: Sequence[float | None]) -> float | None:
     return float(np.mean(seen)) if seen else None
 
 
+def final_return_rule(returns: Sequence[float | None]) -> str:
+    """What `final_return` is the mean of, in words: a short run has fewer iterations than the rule asks for."""
+    seen = sum(value is not None for value in returns)
+    if seen >= OUTCOME_ITERATIONS:
+        return f"mean of return_mean over the last {OUTCOME_ITERATIONS} iterations with episodes"
+    if seen == 1:
+        return "return_mean of the only iteration with episodes"
+    return f"mean of return_mean over all {seen} iterations with episodes" if seen else "no iteration had episodes"
+
+
 class Trainer:
     """Trains the agents of `runs` (equal structure) as one population, from wherever their checkpoints stand.
 
@@ -203,10 +213,10 @@ class Trainer:
                 continue
             config, broken = self.configs[agent], self._broken[agent]
             save_policy(run.policy_path, flatten(population.acting_arrays(agent)), policy_spec(config, run.seed))
-            returns = self._metrics[agent].column("return_mean") if len(self._metrics[agent]) else []
+            returns: Any = self._metrics[agent].column("return_mean") if len(self._metrics[agent]) else []
             summary = {
-                "final_return": final_return(returns),  # type: ignore[arg-type]
-                "final_return_rule": f"mean of return_mean over the last {OUTCOME_ITERATIONS} iterations with episodes",
+                "final_return": final_return(returns),
+                "final_return_rule": final_return_rule(returns),
                 "iterations": len(self._metrics[agent]),
                 "steps": len(self._metrics[agent]) * config.samples_per_iteration,
             }

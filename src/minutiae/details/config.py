@@ -107,6 +107,15 @@ class Config(
         return self.steps // self.samples_per_iteration
 
     @property
+    def remainder(self) -> str | None:
+        """What rounding to whole iterations does to `steps`, in one sentence; `None` when they are whole."""
+        trained = self.iterations * self.samples_per_iteration
+        if trained == self.steps:
+            return None
+        number = f"{self.iterations:,} iteration{'' if self.iterations == 1 else 's'}"
+        return f"steps = {self.steps:,} are {number} of {self.samples_per_iteration:,}: {trained:,}"
+
+    @property
     def minibatch_size(self) -> int:
         """Samples in one gradient step."""
         return self.samples_per_iteration // self.minibatches

@@ -60,7 +60,7 @@ class Design:
             most: lines shown of each kind.
         """
         whole = math.prod(len(factor.levels) for factor in self.factors)
-        size = f"{self.name}: {_count(len(self.cells), 'cell')} of {whole:,} for {_count(len(self.factors), 'factor')}"
+        size = f"{self.name}: {count(len(self.cells), 'cell')} of {whole:,} for {count(len(self.factors), 'factor')}"
         lines = [size + ("" if self.resolution is None else f", resolution {roman(self.resolution)}")]
         lines += _shown([f"{factor.name}: {', '.join(factor.texts)}" for factor in self.factors], most, "factors")
         if self.generators:
@@ -261,7 +261,8 @@ def _at_least(value: Any, least: int) -> bool:
     return is_whole(value) and value >= least
 
 
-def _count(number: int, noun: str) -> str:
+def count(number: int, noun: str) -> str:
+    """`1 cell`, `2,048 cells`."""
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 

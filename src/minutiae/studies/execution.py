@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -23,9 +24,10 @@ from minutiae.studies.claims import Claims
 from minutiae.studies.external import External, OutcomeMissing, run_command
 from minutiae.studies.outcomes import choose_settings
 from minutiae.studies.results import StudyResults, planned_runs
+from minutiae.studies.revisions import uncounted_words
 from minutiae.studies.store import Store, Task
 from minutiae.studies.study import PlannedRun, Study
-from minutiae.studies.study_file import load_study
+from minutiae.studies.study_file import FILE, load_study
 
 WAIT_SECONDS = 5.0
 """How often to look whether other machines have ended what they claimed."""
@@ -36,7 +38,7 @@ Executor: TypeAlias = Callable[[Store, Sequence[Task], Claims, Listener], None]
 
 def run_study(
     study: Study | str | Path,
-    folder: str | Path,
+    folder: str | Path | None = None,
     *,
     workers: int | None = None,
     listener: Listener = ignore,
@@ -48,8 +50,10 @@ def run_study(
     """Train whatever of a study is not trained yet.
 
     Args:
-        study: a `Study`, or the path of a `study.toml`.
-        folder: of the store; one that holds an earlier form of the study is gone on with.
+        study: a `Study`, the path of a `study.toml`, or the folder of a study.
+        folder: of the store; one that holds an earlier form of the study is gone on with, and runs there that the study
+            does not count any more are told by a warning. `None` is `studies/NAME` for the file `NAME.toml`, and the
+            folder itself for a folder.
         workers: processes at a time, each for one population; `None` is one for each core.
         listener: told of every iteration of every run.
         executor: trains tasks; `None` trains them where `on` says.
@@ -62,13 +66,16 @@ def run_study(
         The results; every run of the study has ended or failed for good.
 
     Raises:
-        ConfigError: the study, the number of workers, or the place to train.
+        ConfigError: the study, the number of workers, the place to train, or no folder for a `Study`, which has no name.
         RunError: the folder holds something else, or cannot be written.
         MinutiaeError: Ray is not installed, or its cluster does not answer.
     """
     if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
         raise ConfigError(f"workers is a whole number of at least 1, not {workers!r}")
-    study = study if isinstance(study, Study) else load_study(study)
+    study, folder = _opened(study, folder)
+    left = uncounted_words(study, folder)
+    if left is not None:
+        warnings.warn(left, stacklevel=2)
     with contextlib.ExitStack() as stack:
         execute = executor or stack.enter_context(_place(on, study, workers, say))
         store = Store.create(folder, study)
@@ -108,6 +115,18 @@ def _place(on: str, study: Study, workers: int | None, say: Callable[[str], None
     with on_ray(address, workers) as cluster:
         say(cluster.where)
         yield cluster.execute
+
+
+def _opened(study: Study | str | Path, folder: str | Path | None) -> tuple[Study, Path]:
+    """The study, and where it is trained."""
+    if isinstance(study, Study):
+        if folder is None:
+            raise ConfigError("a Study has no name of its own; say where to train it: run_study(study, 'studies/NAME')")
+        return study, Path(folder)
+    path = Path(study)
+    if path.is_dir():
+        return load_study(path / FILE), path if folder is None else Path(folder)
+    return load_study(path), Path("studies") / path.stem if folder is None else Path(folder)
 
 
 def _finish(store: Store, runs: Sequence[PlannedRun], execute: Executor, claims: Claims, listener: Listener) -> None:

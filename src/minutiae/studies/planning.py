@@ -1,4 +1,4 @@
-"""What a study will cost and what it can show, before it runs: runs, time and memory, the smallest effect it can find.
+"""What a study will cost and what it can show: runs done and left, time and memory, the smallest effect it can find.
 
 The time comes from training the first task of every structure for a moment, in a process and a folder of their own.
 """
@@ -11,13 +11,16 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 from minutiae.control.chunks import predicted_bytes
 from minutiae.control.workers import usable_cores, worker_variables
 from minutiae.details import Config, structure, to_toml
 from minutiae.errors import RunError
-from minutiae.studies.store import Task, plan_tasks
-from minutiae.studies.study import PlannedRun, Study
+from minutiae.studies.results import planned_runs, study_frame
+from minutiae.studies.store import Store, Task, plan_tasks
+from minutiae.studies.study import STAGES, PlannedRun, Study
+from minutiae.studies.study_file import FILE
 
 START_SECONDS = 10.0
 """What starting a worker and loading its program takes, about; a program that was never compiled takes longer."""
@@ -33,32 +36,48 @@ class Measured:
 
 @dataclass(frozen=True)
 class Plan:
-    """A study before it runs.
+    """A study before it runs, or while some of it is done.
 
     Attributes:
         study: the design.
-        runs: all that will be trained; settings that tuning has yet to choose stand in by the first of the grid.
-        tasks: how they batch into populations.
+        runs: all of the study; settings that tuning has yet to choose stand in by the first of the grid.
+        done: ids of the runs that have ended in the study's folder.
+        tasks: how the others batch into populations.
         workers: processes at a time.
         measured: by the first run's id of each measured task; empty when nothing was measured.
     """
 
     study: Study
     runs: tuple[PlannedRun, ...]
+    done: frozenset[str]
     tasks: tuple[Task, ...]
     workers: int
     measured: dict[str, Measured]
 
     @cached_property
+    def left(self) -> tuple[PlannedRun, ...]:
+        """The runs that are still to be trained."""
+        return tuple(run for run in self.runs if run.id not in self.done)
+
+    @cached_property
     def steps(self) -> int:
-        """Environment steps of all runs; 0 for somebody else's command, which does not tell."""
+        """Environment steps of the runs that are left; 0 for somebody else's command, which does not tell."""
         if self.study.command is not None:
             return 0
-        return sum(run.own.iterations * run.own.samples_per_iteration for run in self.runs)
+        return sum(run.own.iterations * run.own.samples_per_iteration for run in self.left)
+
+    @cached_property
+    def remainders(self) -> tuple[str, ...]:
+        """What rounding to whole iterations does to the steps of its configs, one sentence for each that differs."""
+        said = (run.own.remainder for run in self.runs if isinstance(run.config, Config))
+        return tuple(dict.fromkeys(text for text in said if text is not None))
 
     @property
     def seconds(self) -> float | None:
-        """How long it takes, about; `None` when nothing was measured. Workers are taken not to hinder each other."""
+        """How long what is left takes, about; `None` when nothing was measured.
+
+        Workers are taken not to hinder each other, and what unfinished runs have done already not to count.
+        """
         if not self.measured:
             return None
         by_id = {run.id: run for run in self.runs}
@@ -103,26 +122,67 @@ class Plan:
         return detectable_difference(deviation, max(2, runs), significance=0.05 / (effects or 1))
 
 
-def plan_study(study: Study, workers: int | None = None, measure: bool = True) -> Plan:
+def plan_study(
+    study: Study, workers: int | None = None, measure: bool = True, folder: str | Path | None = None
+) -> Plan:
     """What `study` will train on this machine.
 
     Args:
         workers: processes at a time; `None` is one for each core.
-        measure: train the first task of every structure for two iterations.
+        measure: train the first task of every structure that is left for two iterations.
+        folder: where the study is, or will be, trained; what has ended there is done. `None` takes nothing for done.
 
     Raises:
-        RunError: a task cannot be trained; the text says why.
+        RunError: a task cannot be trained, or the folder is damaged; the text says why.
     """
+    store = Store(Path(folder), study) if folder is not None and (Path(folder) / FILE).is_file() else None
     first = study.first_runs()
-    runs = first
-    if study.tuning is not None and study.tuning.protocol == "held_out":
-        guess = {(run.environment, run.cell): study.settings[0] for run in first}
-        runs = [*first, *study.final_runs(guess)]
-    unique = tuple({run.id: run for run in runs}.values())
-    stages = [first, [run for run in unique if run.id not in {run.id for run in first}]]
-    tasks = tuple(task for stage in stages if stage for task in plan_tasks(stage, study.population))
+    known = first if store is None else planned_runs(store)
+    if study.tuning is not None and study.tuning.protocol == "held_out" and len(known) == len(first):
+        known = [*first, *study.final_runs(dict.fromkeys(study.places, study.settings[0]))]
+    unique = tuple({run.id: run for run in known}.values())
+    done = frozenset(run.id for run in unique if store is not None and store.ended(run.id))
+    tasks = _tasks_left(store, study, unique, done)
     measured = dict(_measure(unique, tasks)) if measure and study.command is None else {}
-    return Plan(study, unique, tasks, workers or len(usable_cores()), measured)
+    return Plan(study, unique, done, tasks, workers or len(usable_cores()), measured)
+
+
+def _tasks_left(
+    store: Store | None, study: Study, runs: Sequence[PlannedRun], done: frozenset[str]
+) -> tuple[Task, ...]:
+    """The populations that a store has begun, and new ones for runs that are in none, tuning first."""
+    wanted = {run.id for run in runs}
+    begun = [] if store is None else [task for task in store.tasks() if not store.finished(task)]
+    placed = {run for task in begun for run in task.runs}
+    tasks = [Task(tuple(run for run in task.runs if run in wanted)) for task in begun if wanted & set(task.runs)]
+    missing = [run for run in runs if run.id not in placed and run.id not in done]
+    for stage in STAGES:
+        mine = [run for run in missing if run.stage == stage]
+        tasks += plan_tasks(mine, study.population) if mine else []
+    return tuple(tasks)
+
+
+def pilot_deviation(study: Study, folder: str | Path) -> float | None:
+    """The deviation of the first outcome within cells, pooled, of the study's runs that ended in `folder`.
+
+    `None` without two runs in any cell.
+    """
+    if not (Path(folder) / FILE).is_file():
+        return None
+    import polars
+
+    name = study.outcomes[0]
+    frame = study_frame(Store(Path(folder), study))
+    ended = frame.filter(polars.col(name).is_not_null()).unique("run_id", maintain_order=True)
+    tuned = [] if study.tuning is None else [factor.name for factor in study.tuning.grid]
+    spread = ended.group_by("environment", "cell", "stage", *tuned, maintain_order=True).agg(
+        polars.col(name).var().alias("v"), polars.len().alias("n")
+    )
+    spread = spread.filter(polars.col("n") > 1)
+    if not len(spread):
+        return None
+    variances, weights = spread["v"].to_numpy(), spread["n"].to_numpy() - 1
+    return float((variances * weights).sum() / weights.sum()) ** 0.5
 
 
 def _measure(runs: Sequence[PlannedRun], tasks: Sequence[Task]) -> Iterator[tuple[str, Measured]]:
@@ -157,4 +217,4 @@ def measured(agents: Sequence[tuple[Config, int]]) -> Measured:
     return Measured(**json.loads(process.stdout.splitlines()[-1]))
 
 
-__all__ = ["Measured", "Plan", "measured", "plan_study"]
+__all__ = ["Measured", "Plan", "measured", "pilot_deviation", "plan_study"]

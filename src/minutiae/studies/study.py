@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Self
 
 from minutiae.control.metric_names import METRICS
 from minutiae.details import CATALOGUE, Config, config_hash, entry_of, is_custom, preset
@@ -16,7 +16,7 @@ from minutiae.studies.designs import Cell, Design, Factor, make_design
 from minutiae.studies.external import External
 from minutiae.studies.factors import is_number, level_text
 from minutiae.studies.tuning import Tuning, at_least, split_factors
-from minutiae.studies.validity import check_cells, check_meanings, check_words
+from minutiae.studies.validity import check_cells, check_meanings, check_seeds, check_words
 
 STAGES = ("tuning", "report")
 
@@ -102,6 +102,20 @@ class Study:
     command: str | None = None
     results: str = "outcome.json"
 
+    def __new__(cls, *unnamed: Any, **given: Any) -> Self:
+        # Said here, and not by the TypeError of a dataclass: that names neither what is allowed nor what was meant.
+        names = [one.name for one in fields(cls)]
+        if unnamed:
+            raise ConfigError(
+                f"a Study takes every argument by its name, and not {unnamed[0]!r} alone; as in "
+                "Study(environments=['Hopper-v5'], factors={'value_clipping': ['off', 'max']})"
+            )
+        for name in given:
+            if name not in names:
+                remedy = f"write it in base={{{name!r}: ...}}" if name in CATALOGUE else None
+                raise ConfigError(unknown("argument of Study", name, names, remedy))
+        return super().__new__(cls)
+
     def __post_init__(self) -> None:
         factors, bundles = split_factors(self.factors)
         _set(
@@ -109,10 +123,9 @@ class Study:
         )
         check_words(self)
         _set(self, environments=_texts(self.environments, "environments"), outcomes=_texts(self.outcomes, "outcomes"))
-        at_least(self.seeds, "seeds", 1)
+        check_seeds(self)
         if self.command is not None and (self.flavour is not None or self.population is not None):
             raise ConfigError("preset, flavour and population are of our own trainer; leave them out beside a command")
-        at_least(self.first_seed, "first_seed", 0)
         if self.population is not None:
             at_least(self.population, "population", 1)
         if self.command is None:
@@ -180,6 +193,18 @@ class Study:
                 {name: self._level(name, level) for name, level in cell.items()} for cell in options["cells"]
             ]
         return make_design(self.design, self.factors, **options)
+
+    @property
+    def places(self) -> list[tuple[str, Cell]]:
+        """Every cell in every environment: what tuning chooses a setting for."""
+        return [(environment, cell) for environment in self.environments for cell in self.layout.cells]
+
+    @property
+    def run_count(self) -> int:
+        """All runs, those included whose setting tuning has yet to choose."""
+        first = len(self.places) * (self.seeds if self.tuning is None else self.tuning.seeds * len(self.settings))
+        held_out = self.tuning is not None and self.tuning.protocol == "held_out"
+        return first + (len(self.places) * self.seeds if held_out else 0)
 
     @property
     def settings(self) -> tuple[Cell, ...]:

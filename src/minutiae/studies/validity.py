@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from minutiae.details import CATALOGUE
 from minutiae.errors import ConfigError
+from minutiae.studies.tuning import at_least
 
 if TYPE_CHECKING:
     from minutiae.studies.study import Study
@@ -28,6 +29,23 @@ def check_words(study: Study) -> None:
     cells = study.options.get("cells", [])
     if not isinstance(cells, list | tuple) or not all(isinstance(cell, Mapping) for cell in cells):
         raise ConfigError(f"cells is a list of tables, each with a level for every factor, not {cells!r}")
+
+
+def check_seeds(study: Study) -> None:
+    """Refuse anything but how many seeds, and the first.
+
+    Raises:
+        ConfigError: with what to write for a list of seeds.
+    """
+    seeds = study.seeds
+    if isinstance(seeds, list | tuple | range):
+        numbers = [seed for seed in seeds if isinstance(seed, int)]
+        raise ConfigError(
+            f"seeds is how many, not a list; they follow first_seed: write seeds = {max(1, len(seeds))} and "
+            f"first_seed = {min(numbers, default=0)}"
+        )
+    at_least(seeds, "seeds", 1)
+    at_least(study.first_seed, "first_seed", 0)
 
 
 def check_meanings(study: Study) -> None:

@@ -54,7 +54,10 @@ def design_paragraph(data: StudyData, rows: pl.DataFrame) -> str:
             f"Within every cell, {grid} was chosen among {settings} on {own}; the results are of "
             + ("other seeds." if study.tuning.protocol == "held_out" else "those same seeds (the paper's protocol).")
         )
-    what = explained(study.outcomes[0]) if study.command is None else f"as the command left it in {study.results}"
+    if study.command is None:
+        what = explained(study.outcomes[0], min(run.iterations for run in study.first_runs()))
+    else:
+        what = f"as the command left it in {study.results}"
     parts.append(f"Runs are judged by their {outcome_words(study.outcomes[0])}: {what}.")
     return " ".join(parts)
 

@@ -18,8 +18,10 @@ OUTCOMES = {
     "evaluation": "evaluation return",
     "evaluation_deterministic": "evaluation return of the deterministic policy",
 }
+LAST = 5
+"""Iterations at the end that outcomes are the mean of."""
+
 EXPLAINED = {
-    "final_return": "the mean return over the last five iterations",
     "best_return": "the mean return of the best iteration",
     "area_under_curve": "the return averaged over all of training",
     "evaluation": "the mean return of the trained policy on fresh episodes, actions sampled",
@@ -32,9 +34,19 @@ def outcome_words(name: str) -> str:
     return OUTCOMES.get(name, name)
 
 
-def explained(name: str) -> str:
-    """What the outcome is, in a clause."""
-    return EXPLAINED.get(name, f"the metric {name}, its mean over the last five iterations")
+def explained(name: str, iterations: int | None = None) -> str:
+    """What the outcome is, in a clause.
+
+    Args:
+        iterations: of the shortest run, where known: shorter runs than `LAST` are averaged whole.
+    """
+    if iterations is None or iterations >= LAST:
+        over = "over the last five iterations"
+    else:
+        over = "in the only iteration" if iterations == 1 else f"over all {iterations} iterations"
+    if name == "final_return":
+        return f"the mean return {over}"
+    return EXPLAINED.get(name, f"the metric {name}, its mean {over}")
 
 
 def decimals(scale: float) -> int:
