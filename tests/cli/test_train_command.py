@@ -17,6 +17,7 @@ from minutiae.control import training
 from minutiae.control.progress import Progress
 from minutiae.details import CATALOGUE, Config, from_toml, preset, to_toml
 from minutiae.errors import ConfigError, MinutiaeError
+from minutiae.runs.group import RunGroup
 from saved_runs import save_run
 
 TINY = ("--environments", "2", "--rollout-length", "16", "--minibatches", "2", "--epochs", "1")
@@ -170,9 +171,10 @@ def test_levels_are_parsed_by_the_catalogue() -> None:
 
 def test_train_evaluate_plot_watch(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = ("--out", str(tmp_path))
-    assert main(["train", "ppo", "CartPole-v1", "--steps", "128", *TINY, *out]) == 0
+    assert main(["train", "ppo", "CartPole-v1", "--steps", "130", *TINY, *out]) == 0
     text = capsys.readouterr().out
     path = tmp_path / "ppo-CartPole-v1"
+    assert text.startswith("steps = 130 are 4 iterations of 32: 128\n")
     assert "ppo-CartPole-v1  100%  128 of 128 steps" in text
     assert f"{path}: finished, final return " in text
     assert f"next: minutiae evaluate {path}, minutiae plot {path}, minutiae watch {path}\n" in text
@@ -186,6 +188,26 @@ def test_train_evaluate_plot_watch(tmp_path: Path, capsys: pytest.CaptureFixture
     assert capsys.readouterr().out == f"{figure}\n"
     assert main(["watch", str(path), "--max-steps", "2"]) == 0
     assert f"{path / 'episode.gif'}  (2 frames, return 2.0)\n" in capsys.readouterr().out
+
+
+def test_resume_asks_for_memory_as_train_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = Config(environment="CartPole-v1", environments=8, rollout_length=2048)
+    RunGroup.create(tmp_path / "group", ["seed-0", "seed-1"])
+    for name in ("alone", "group/seed-0", "group/seed-1"):
+        save_run(tmp_path / name, config, seed=int(name[-1] == "1"))
+    monkeypatch.setattr("minutiae.control.chunks._machine_bytes", lambda: 10**6)
+    for name in ("alone", "group"):
+        assert main(["resume", str(tmp_path / name)]) == 0  # what has ended needs no memory
+    for path in tmp_path.glob("**/result.json"):
+        path.unlink()
+    for name in ("alone", "group", "group/seed-1"):
+        capsys.readouterr()
+        assert main(["resume", str(tmp_path / name)]) == 2
+        error = capsys.readouterr().err
+        assert error.startswith("minutiae: 8 environments x 2048 rollout_length need about ")
+        assert "more than the 1,000,000 bytes of memory of this machine; lower environments" in error
 
 
 def _told(folder: Path, run: str) -> Progress:
@@ -247,8 +269,8 @@ def test_diverged_run_is_told_by_the_exit_code(
     run.finish("diverged", ["policy/head/weight is not finite at iteration 3"])
     monkeypatch.setattr(training, "train", lambda *_, **__: [training.open_run(run.path)])
     assert main(["train", "ppo", "CartPole-v1"]) == 1
-    expected = f"{run.path}: diverged: policy/head/weight is not finite at iteration 3\n"
-    assert capsys.readouterr().out.startswith(expected)
+    expected = f"\n{run.path}: diverged: policy/head/weight is not finite at iteration 3\n"
+    assert expected in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("option", ["--seed", "--seeds", "--workers"])

@@ -303,3 +303,12 @@ def test_details_of_continuous_actions_are_refused_for_discrete_ones():
     check_actions(Config(environment="CartPole-v1"), discrete=True)
     with pytest.raises(ConfigError, match=r"^action_bound = tanh would have no effect: CartPole-v1 has discrete"):
         check_actions(Config(environment="CartPole-v1", action_bound="tanh"), discrete=True)
+
+
+def test_steps_that_are_not_trained_are_told() -> None:
+    assert Config(environment="Hopper-v5", environments=1, rollout_length=2048).remainder == (
+        "steps = 1,000,000 are 488 iterations of 2,048: 999,424"
+    )
+    short = Config(environment="Hopper-v5", environments=1, rollout_length=2048, steps=2049)
+    assert short.remainder == "steps = 2,049 are 1 iteration of 2,048: 2,048"
+    assert short.replace(steps=2048).remainder is None

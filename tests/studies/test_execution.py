@@ -14,7 +14,9 @@ from small_studies import BASE, small_study
 
 from minutiae.control.progress import Progress
 from minutiae.control.run import open_run
+from minutiae.control.trainer import final_return_rule
 from minutiae.errors import ConfigError, RunError
+from minutiae.reports.study.words import explained
 from minutiae.runs.directory import RunDirectory
 from minutiae.studies.claims import Claims
 from minutiae.studies.execution import in_this_process, run_study
@@ -238,6 +240,24 @@ def test_outcomes() -> None:
     assert outcome(run, "entropy", columns) == 2.0
     assert outcome(run, "final_return", {}) is None
     assert outcome(run, "step_scale", columns) is None
+
+
+@pytest.mark.parametrize(
+    ("returns", "words"),
+    [
+        ([None, 4.0, 1.0, 2.0, 3.0, 5.0, 6.0], "mean of return_mean over the last 5 iterations with episodes"),
+        ([None, 4.0, 1.0], "mean of return_mean over all 2 iterations with episodes"),
+        ([4.0], "return_mean of the only iteration with episodes"),
+    ],
+)
+def test_a_short_run_says_of_how_many_iterations_its_outcome_is(returns: list[float | None], words: str) -> None:
+    assert final_return_rule(returns) == words
+
+
+def test_a_report_says_of_how_many_iterations_its_outcome_is() -> None:
+    assert explained("final_return", 40) == "the mean return over the last five iterations"
+    assert explained("final_return", 2) == "the mean return over all 2 iterations"
+    assert explained("entropy", 1) == "the metric entropy, its mean in the only iteration"
 
 
 def test_an_evaluated_outcome_is_measured_once(undisturbed: StudyResults, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,11 +38,10 @@ def final_return(returns: Sequence[float | None]) -> float | None:
 def final_return_rule(returns: Sequence[float | None]) -> str:
     """What `final_return` is the mean of, in words: a short run has fewer iterations than the rule asks for."""
     seen = sum(value is not None for value in returns)
-    if seen >= OUTCOME_ITERATIONS:
-        return f"mean of return_mean over the last {OUTCOME_ITERATIONS} iterations with episodes"
     if seen == 1:
         return "return_mean of the only iteration with episodes"
-    return f"mean of return_mean over all {seen} iterations with episodes" if seen else "no iteration had episodes"
+    over = f"all {seen}" if 0 < seen < OUTCOME_ITERATIONS else f"the last {OUTCOME_ITERATIONS}"
+    return f"mean of return_mean over {over} iterations with episodes"
 
 
 class Trainer:

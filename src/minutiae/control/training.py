@@ -152,6 +152,7 @@ def resume(
 
     Raises:
         RunError: nothing is there, or it is damaged.
+        ConfigError: this machine has not the memory for it.
     """
     path = Path(path)
     folder = path.resolve()  # "." has a name and a parent only then
@@ -164,8 +165,16 @@ def resume(
         group = RunGroup.open(path)
         _train_group(group, group.chunks, workers, sinks, listener)
         return [open_run(group.member_path(name)) for name in group.members]
-    _train_here([[RunDirectory.open(path)]], sinks, listener)
+    run = RunDirectory.open(path)
+    _check_unfinished([run])
+    _train_here([[run]], sinks, listener)
     return [open_run(path)]
+
+
+def _check_unfinished(runs: Sequence[RunDirectory]) -> None:
+    """Refuse what this machine has not the memory for: the run may have been begun on a larger one."""
+    for text in dict.fromkeys(run.config_text for run in runs if not run.finished):
+        check_memory(from_toml(text))
 
 
 def _train_group(
@@ -179,6 +188,7 @@ def _train_group(
         )
     runs = [[group.run(name) for name in chunk] for chunk in chunks]
     unfinished = [chunk for chunk in runs if not all(run.finished for run in chunk)]
+    _check_unfinished([run for chunk in unfinished for run in chunk])
     count = _workers(workers, sinks)
     _find_custom(unfinished)
     # A group of several populations always trains in worker processes, also when one is left: same process, same bits.

@@ -55,6 +55,16 @@ def test_spaces_that_hold_nothing_or_too_much_are_refused() -> None:
         match=r"with 9223372036854775807 values, more than a categorical policy can hold; allowed: at most 1048576; ",
     ):
         action_codec(spaces.Box(0, 2**63 - 2, (1,), np.int64), "it")
+    many = spaces.Discrete(10**9)
+    for space in (many, spaces.MultiDiscrete([10**9, 2]), spaces.Dict({"where": many})):
+        with pytest.raises(
+            UnsupportedEnvironment,
+            match=r"^it has observations .* with 100000000[02] values, more than a network can take; allowed: at most",
+        ):
+            observation_codec(space, "it")
+        with pytest.raises(UnsupportedEnvironment, match=r"^it has actions .* with 1000000000 values, more than a cat"):
+            action_codec(space, "it")
+    assert observation_codec(spaces.Discrete(5), "it").flat_space.shape == (5,)
 
 
 observed = st.one_of(

@@ -20,7 +20,7 @@ ACTIONS_ALLOWED = "Box, Discrete, MultiDiscrete, MultiBinary, and Dict or Tuple 
 WRAP = "wrap the environment so that it uses one of these and train 'your_module:your_factory'"
 
 MOST_VALUES = 2**20
-"""Of one discrete action: its policy has as many outputs."""
+"""Of one discrete observation or action: the networks have as many inputs or outputs."""
 
 Flatten = Callable[[Any, int], np.ndarray]
 
@@ -74,8 +74,10 @@ def _observation_part(space: spaces.Space, environment: str) -> tuple[Flatten, n
         size = int(np.prod(space.shape))
         return _as_matrix(size), np.zeros(size), np.ones(size)
     if isinstance(space, spaces.Discrete):
+        _refuse_many_values(space, environment, "observations", int(space.n))
         return _one_hot(np.array([space.n]), np.array([space.start]))
     if isinstance(space, spaces.MultiDiscrete):
+        _refuse_many_values(space, environment, "observations", sum(map(int, space.nvec.reshape(-1))))
         return _one_hot(space.nvec.reshape(-1), space.start.reshape(-1))
     if isinstance(space, spaces.Dict | spaces.Tuple) and len(space.spaces):
         parts = [(key, *_observation_part(space[key], environment)) for key in _keys(space)]
@@ -148,6 +150,16 @@ def _one_hot(sizes: np.ndarray, start: np.ndarray) -> tuple[Flatten, np.ndarray,
     return flatten, np.zeros(total), np.ones(total)
 
 
+def _refuse_many_values(space: spaces.Space, environment: str, what: str, values: int) -> None:
+    """Before anything that large is allocated."""
+    if values > MOST_VALUES:
+        holder = "a network can take" if what == "observations" else "a categorical policy can hold"
+        raise UnsupportedEnvironment(
+            f"{environment} has {what} {_short(space)} with {values} values, more than {holder}; "
+            f"allowed: at most {MOST_VALUES}; {WRAP}"
+        )
+
+
 def _refuse_images(space: spaces.Box, environment: str) -> None:
     # A short stack of float vectors is fine flat; bytes in rows and columns, or three axes, are pictures.
     rank = len(space.shape)
@@ -174,8 +186,10 @@ def action_codec(space: spaces.Space, environment: str) -> ActionCodec:
     if isinstance(space, spaces.Box) and space.is_bounded():
         return _integer_box_codec(space, environment)
     if isinstance(space, spaces.Discrete):
+        _refuse_many_values(space, environment, "actions", int(space.n))
         return _discrete_codec(space)
     if isinstance(space, spaces.MultiDiscrete):
+        _refuse_many_values(space, environment, "actions", int(space.nvec.max()))
         return _whole_number_codec(space.nvec, space.start, space)
     if isinstance(space, spaces.MultiBinary):
         return _whole_number_codec(np.full(space.shape, 2), np.zeros(space.shape), space)
@@ -200,11 +214,7 @@ def _box_codec(space: spaces.Box) -> ActionCodec:
 def _integer_box_codec(space: spaces.Box, environment: str) -> ActionCodec:
     # In Python's whole numbers: the types of the bounds are too narrow to count from one bound to the other.
     sizes = space.high.astype(object) - space.low.astype(object) + 1
-    if sizes.max() > MOST_VALUES:
-        raise UnsupportedEnvironment(
-            f"{environment} has actions {_short(space)} with {sizes.max()} values, more than a categorical policy "
-            f"can hold; allowed: at most {MOST_VALUES}; {WRAP}"
-        )
+    _refuse_many_values(space, environment, "actions", int(sizes.max()))
     return _whole_number_codec(sizes.astype(np.int64), space.low, space)
 
 
