@@ -220,6 +220,29 @@ def test_diverged_and_failed_runs_are_counted_and_listed(tmp_path: Path) -> None
     assert "of seeds that some cell lacks stay out of the attribution" in text
 
 
+def test_a_cell_whose_runs_all_died_has_a_row(tmp_path: Path) -> None:
+    """Cells off-off, off-returns, linear-off, linear-returns, of three seeds each."""
+    data = study_data(make(factors=THREE[1:], seeds=3), truth, tmp_path)
+    last, second = ("3", "7", "11"), ("2", "6", "10")
+    status = {**dict.fromkeys(last, "failed"), "11": "unfinished", **dict.fromkeys(second, "diverged")}
+    lost = dict.fromkeys((*last, *second))
+    folder, text = written(damaged(data, status=status, final_return=lost))
+    rows = [
+        (row["cell"], row["final_return"] == "", *(int(row[name]) for name in ("n", "diverged", "failed")))
+        for row in table(folder, "cells")
+    ]
+    # No run of annealing has an outcome, so it is no factor of the effects; its cells are named all the same.
+    assert rows == [
+        ("reward_scaling", False, 3, 0, 0),
+        ("all off", False, 3, 0, 0),
+        ("learning_rate_annealing", True, 0, 3, 0),
+        ("all on", True, 0, 0, 2),
+    ]
+    assert [row["not_finished"] for row in table(folder, "cells")] == ["0", "0", "0", "1"]
+    assert "A cell with n = 0 has no run with an outcome, and no effect counts it." in text
+    assert "not_finished" not in table(written(data)[0], "cells")[0]
+
+
 def test_single_factor(tmp_path: Path) -> None:
     folder, text = written(study_data(make(factors=(SCALING,), seeds=12), truth, tmp_path))
     (row,) = table(folder, "effects")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from minutiae.reports.study.analysis import OutcomeAnalysis
-from minutiae.reports.study.counted import Factor
+from minutiae.reports.study.analysis import CellMean, OutcomeAnalysis
+from minutiae.reports.study.counted import Factor, report_rows, varying
 from minutiae.reports.study.sweeps import Sweep
 from minutiae.reports.study.tables import Table
 from minutiae.reports.study.words import cell_words, outcome_words
@@ -85,39 +85,56 @@ def attribution_table(found: OutcomeAnalysis, name: str) -> Table | None:
     return _tidy(Table(name, title, columns, tuple(rows), note, columns[2:]), len(scopes)).without_empty_columns()
 
 
-def cells_table(found: OutcomeAnalysis, rows: pl.DataFrame, name: str) -> Table:
-    """Mean outcome of every cell, and how many of its runs diverged or failed."""
-    factors = found.runs.factors
+def cells_table(data: StudyData, found: OutcomeAnalysis, name: str) -> Table:
+    """Every cell that is reported, its mean outcome, and how many of its runs diverged, failed or have yet to finish.
+
+    A cell without any outcome stands at the end, with n = 0.
+    """
+    rows = report_rows(data)
+    factors = varying(data.study, rows)
     lost = _lost(rows)
-    environments = len(found.runs.environment_names)
-    label_of = dict(zip(rows["run_id"].to_list(), rows["cell"].to_list(), strict=True))
-    first: dict[tuple[str, tuple[int, ...]], str] = {}
-    for environment, codes, run in zip(
-        found.runs.environments.tolist(), found.runs.codes.tolist(), found.runs.ids.tolist(), strict=True
-    ):
-        first.setdefault((environment, tuple(codes)), label_of[run])
-    table = []
-    for cell in sorted(
-        found.cells, key=lambda cell: (found.runs.environment_names.index(cell.environment), -cell.value)
-    ):
-        diverged, failed = lost.get((cell.environment, first[cell.environment, cell.codes]), (0, 0))
-        levels = [factor.levels[code] for factor, code in zip(factors, cell.codes, strict=True)]
-        value: Interval | float = cell.mean or cell.value
-        table.append((cell.environment, cell_words(cell.codes, factors), value, cell.n, diverged, failed, *levels))
+    means = _means_by_label(found, rows)
+    unfinished = any(left for _, _, left in lost.values())
+    table: list[tuple[Any, ...]] = []
+    for cell in rows.unique(["environment", "cell"], keep="first", maintain_order=True).iter_rows(named=True):
+        key = (cell["environment"], cell["cell"])
+        mean = means.get(key)
+        diverged, failed, left = lost[key]
+        levels = [cell[factor.name] for factor in factors]
+        words = cell_words([f.levels.index(level) for f, level in zip(factors, levels, strict=True)], factors)
+        value = None if mean is None else mean.mean or mean.value
+        runs = 0 if mean is None else mean.n
+        table.append((key[0], words, value, runs, diverged, failed, left if unfinished else None, *levels))
+    order = list(dict.fromkeys(rows["environment"].to_list()))
+    table.sort(key=lambda row: (order.index(row[0]), row[3] == 0, -_estimate(row[2])))
     methods = dict.fromkeys(cell.mean.method for cell in found.cells if cell.mean is not None)
     note = f"95% intervals, each cell alone: {'; '.join(methods)}. n: runs with an outcome." if methods else "n: runs."
+    if any(row[3] == 0 for row in table):
+        note += " A cell with n = 0 has no run with an outcome, and no effect counts it."
     outcome = outcome_words(found.runs.outcome)
     names = tuple(factor.name for factor in factors)
-    columns = ("environment", "cell", outcome, "n", "diverged", "failed", *names)
-    return _tidy(Table(name, f"Every cell, by {outcome}", columns, tuple(table), note, spare=names), environments)
+    columns = ("environment", "cell", outcome, "n", "diverged", "failed", "not finished", *names)
+    return _tidy(Table(name, f"Every cell, by {outcome}", columns, tuple(table), note, spare=names), len(order))
 
 
-def _lost(rows: pl.DataFrame) -> dict[tuple[str, str], tuple[int, int]]:
-    """Diverged and failed runs per environment and cell label."""
+def _estimate(value: Interval | float | None) -> float:
+    return value.estimate if isinstance(value, Interval) else value or 0.0
+
+
+def _means_by_label(found: OutcomeAnalysis, rows: pl.DataFrame) -> dict[tuple[str, str], CellMean]:
+    """The means of the analysis, which knows cells by codes, per environment and cell label."""
+    label_of = dict(zip(rows["run_id"].to_list(), rows["cell"].to_list(), strict=True))
+    means = {(cell.environment, cell.codes): cell for cell in found.cells}
+    runs = zip(found.runs.environments.tolist(), found.runs.codes.tolist(), found.runs.ids.tolist(), strict=True)
+    return {(environment, label_of[run]): means[environment, tuple(codes)] for environment, codes, run in runs}
+
+
+def _lost(rows: pl.DataFrame) -> dict[tuple[str, str], tuple[int, int, int]]:
+    """Diverged, failed and unfinished runs per environment and cell label."""
     counts = rows.group_by("environment", "cell").agg(
-        diverged=(pl.col("status") == "diverged").sum(), failed=(pl.col("status") == "failed").sum()
+        (pl.col("status") == kind).sum().alias(kind) for kind in ("diverged", "failed", "unfinished")
     )
-    return {(environment, cell): (diverged, failed) for environment, cell, diverged, failed in counts.iter_rows()}
+    return {(environment, cell): tuple(lost) for environment, cell, *lost in counts.iter_rows()}
 
 
 def troubles_table(data: StudyData, name: str) -> Table | None:

@@ -122,24 +122,33 @@ def count_runs(study: Study, rows: pl.DataFrame, outcome: str, extra: tuple[Any,
     found = counted_rows(rows, outcome)
     if not len(found):
         raise RunError(f"no run of this study has a {outcome} yet; let some runs finish, then report again")
-    factors, columns = [], []
-    for factor in (*study.factors, *extra):
-        texts = found[factor.name].cast(pl.String)
-        known = [study.written(factor.name, level) for level in factor.levels]
-        present = set(texts.unique().drop_nulls().to_list())
-        levels = [text for text in known if text in present] + sorted(present - set(known))
-        if len(levels) < 2:
-            continue
-        complete = known[0] in present and known[-1] in present
-        factors.append(Factor(factor.name, tuple(levels), complete))
-        columns.append(texts.replace_strict(levels, range(len(levels)), return_dtype=pl.Int64).to_numpy())
+    factors = varying(study, found, extra)
+    columns = [
+        found[factor.name]
+        .cast(pl.String)
+        .replace_strict(factor.levels, range(len(factor.levels)), return_dtype=pl.Int64)
+        .to_numpy()
+        for factor in factors
+    ]
     codes = np.stack(columns, axis=1) if columns else np.zeros((len(found), 0), dtype=np.int64)
     return Runs(
         outcome,
-        tuple(factors),
+        factors,
         codes,
         found[outcome].cast(pl.Float64).to_numpy(),
         found["environment"].to_numpy(),
         found["seed"].to_numpy(),
         found["run_id"].to_numpy(),
     )
+
+
+def varying(study: Study, rows: pl.DataFrame, extra: tuple[Any, ...] = ()) -> tuple[Factor, ...]:
+    """The factors that have two or more levels among `rows`; as in `count_runs`."""
+    factors = []
+    for factor in (*study.factors, *extra):
+        known = [study.written(factor.name, level) for level in factor.levels]
+        present = set(rows[factor.name].cast(pl.String).unique().drop_nulls().to_list())
+        levels = [text for text in known if text in present] + sorted(present - set(known))
+        if len(levels) >= 2:
+            factors.append(Factor(factor.name, tuple(levels), known[0] in present and known[-1] in present))
+    return tuple(factors)

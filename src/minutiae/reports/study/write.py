@@ -83,7 +83,7 @@ def report_sections(data: StudyData, analyses: tuple[OutcomeAnalysis, ...]) -> l
         Section("How reliably runs succeed", list(_survival(found))),
         Section("Settings of the tuning grid", list(_tuning(data))),
         Section("How far updates go", list(_trust_region(data, found))),
-        Section("Every cell", [contents.cells_table(found, report_rows(data), "cells")]),
+        Section("Every cell", [contents.cells_table(data, found, "cells")]),
         Section("Other outcomes", list(_others(analyses[1:]))),
         Section("Diverged and failed runs", _kept([contents.troubles_table(data, "diverged_and_failed")])),
         Section("How this was computed", _methods(data, analyses)),
