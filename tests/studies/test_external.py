@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +14,7 @@ import pytest
 
 import minutiae
 from minutiae.errors import ConfigError, RunError
+from minutiae.studies import launching
 from minutiae.studies.external import External, read_outcome
 from minutiae.studies.study_file import study_from_toml, study_to_toml
 
@@ -121,6 +126,73 @@ def test_a_factor_may_be_called_like_one_of_our_details(command: str, tmp_path: 
     frame = minutiae.run_study(study, tmp_path / "study").frame()
     assert set(frame["value_clipping"]) == {"none", "0.2"}
     assert set(frame["status"]) == {"finished"}
+
+
+SLEEPER = """
+import os, subprocess, sys, time
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+open(sys.argv[1] + "/started", "w").write(f"{os.getpid()} {child.pid}\\n")
+time.sleep(600)
+"""
+
+
+def _runs(process: int) -> bool:
+    """Whether a process runs, and is no zombie that nobody has asked for."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def _soon(found: Callable[[], Any]) -> Any:
+    """What `found` gives as soon as it is true."""
+    deadline = time.monotonic() + 60
+    while not (value := found()):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    return value
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks processes up in /proc")
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_command_dies_with_the_process_that_started_it(number: int, tmp_path: Path) -> None:
+    """And so does what the command has started."""
+    (tmp_path / "sleep.py").write_text(SLEEPER)
+    study = study_of(f"{sys.executable} {tmp_path / 'sleep.py'} {{folder}} {{lr}} {{seed}}", factors={"lr": [1, 2]})
+    (tmp_path / "study.toml").write_text(study_to_toml(study))
+    words = [sys.executable, "-m", "minutiae", "study", "run", str(tmp_path / "study.toml"), "--workers", "2"]
+    log = tmp_path / "log"
+    with open(log, "wb") as out:
+        parent = subprocess.Popen([*words, "--out", str(tmp_path), "--name", "s"], stdout=out, stderr=out)
+    try:
+        files = _soon(lambda: len(found := list(tmp_path.glob("s/runs/*/attempt-*/started"))) == 2 and found)
+        _soon(lambda: all(file.read_text().endswith("\n") for file in files))
+        started = [int(word) for file in files for word in file.read_text().split()]
+        assert len(started) == 4 and all(map(_runs, started)), log.read_text()
+    finally:
+        parent.send_signal(number)
+        parent.wait()
+    _soon(lambda: not any(map(_runs, started)))
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks processes up in /proc")
+def test_a_launcher_passes_ctrl_c_on_and_tells_of_the_signal(tmp_path: Path) -> None:
+    (tmp_path / "sleep.py").write_text(SLEEPER)
+    words = [sys.executable, "-I", launching.__file__, sys.executable, str(tmp_path / "sleep.py"), str(tmp_path)]
+    launcher = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    file = tmp_path / "started"
+    _soon(lambda: file.exists() and file.read_text().endswith("\n"))
+    launcher.send_signal(signal.SIGINT)
+    assert launcher.stdout is not None
+    assert launcher.stdout.read() == b'{"code": -2}'
+    assert b"KeyboardInterrupt" in launcher.communicate()[1]
+    _soon(lambda: not any(_runs(int(word)) for word in file.read_text().split()))
+
+
+def test_a_command_that_cannot_be_started_is_told(tmp_path: Path) -> None:
+    frame = minutiae.run_study(study_of("./nowhere {lr} {clip} {seed}", seeds=1), tmp_path / "study").frame()
+    expected = "./nowhere cannot be started: No such file or directory; check the command of the study (3 times)"
+    assert set(frame["reason"]) == {expected}
 
 
 def test_ctrl_c_starts_no_further_command(command: str, tmp_path: Path) -> None:

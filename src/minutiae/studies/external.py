@@ -15,17 +15,19 @@ import shutil
 import string
 import struct
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path, PurePath
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
 from minutiae.errors import ConfigError, RunError, unknown
 from minutiae.runs.atomic import read_bytes
 from minutiae.runs.documents import MOST_TEXT
+from minutiae.studies import launching
 from minutiae.studies.factors import level_text
 
 ALWAYS = ("environment", "seed", "folder")
@@ -132,12 +134,7 @@ def run_command(external: External, seed: int, run: Path, outcomes: Sequence[str
     folder.mkdir()
     words = external.words(seed, folder)
     with open(folder / LOG, "wb") as log:
-        try:
-            code = subprocess.run(
-                words, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, check=False
-            ).returncode
-        except OSError as error:
-            raise RunError(f"{words[0]} cannot be started: {error.strerror}; check the command of the study") from error
+        code = _run_to_its_end(words, log)
     if code:
         said = (folder / LOG).read_text(errors="replace").strip().splitlines()
         raise RunError(f"the command ended with code {code}: {said[-1].strip() if said else 'it said nothing'}")
@@ -145,6 +142,24 @@ def run_command(external: External, seed: int, run: Path, outcomes: Sequence[str
         return folder.name, {name: read_outcome(folder / external.results, name) for name in outcomes}
     except RunError as error:
         raise OutcomeMissing(str(error)) from error
+
+
+def _run_to_its_end(words: Sequence[str], log: IO[bytes]) -> int:
+    """The exit code of a command, which is ended when this process dies, see `launching`.
+
+    Raises:
+        RunError: it cannot be started.
+    """
+    launcher = [sys.executable, "-I", launching.__file__]
+    pipe = subprocess.PIPE
+    with subprocess.Popen([*launcher, *words], stdin=pipe, stdout=pipe, stderr=log) as process:
+        assert process.stdout is not None
+        # Its standard input stays open meanwhile: that this process lives is all that it says.
+        said = process.stdout.read()
+    ended = json.loads(said) if said else {"code": process.returncode}
+    if "error" in ended:
+        raise RunError(f"{words[0]} cannot be started: {ended['error']}; check the command of the study")
+    return int(ended["code"])
 
 
 def read_outcome(path: Path, name: str) -> float:
