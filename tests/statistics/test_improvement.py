@@ -10,7 +10,7 @@ from scipy import stats
 from simulated_returns import covered, draw
 
 from minutiae.statistics import StatisticsError, cliffs_delta, performance_profile, probability_of_improvement
-from minutiae.statistics.improvement import mann_whitney_variance, score_bounds, wins
+from minutiae.statistics.improvement import mann_whitney_variance, mid_p_bounds, score_bounds, wins
 
 samples = st.lists(st.integers(-5, 5), min_size=2, max_size=8)
 
@@ -85,6 +85,91 @@ def test_percentile_bootstrap_covers_less_at_five_runs():
     assert covered(np.array([(f.low, f.high) for f in found]), truth) == pytest.approx(0.88, abs=0.03)
 
 
+def test_paired_by_hand():
+    # Seeds: a win, a tie, a loss, a win: 2.5 of 4.
+    found = probability_of_improvement([3.0, 1.0, 2.0, 9.0], [1.0, 1.0, 3.0, 8.0], paired=True)
+    assert (found.estimate, found.n) == (0.625, 8)
+    assert found.method == "mid-P interval of the probability of improvement with the same seed"
+    # Five wins of five: half of p^5 is 2.5 %.
+    sure = probability_of_improvement(np.arange(5.0) + 1, np.arange(5.0), paired=True)
+    assert (sure.estimate, sure.high) == (1, 1)
+    assert sure.low == pytest.approx(0.05 ** (1 / 5))
+    several = probability_of_improvement(np.arange(10.0).reshape(2, 5) + 1, np.arange(10.0).reshape(2, 5), paired=True)
+    assert 1 - several.low == pytest.approx((1 - sure.low) / np.sqrt(2))
+
+
+@given(st.integers(1, 30).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_mid_p_bounds_are_those_of_the_binomial_distribution(counts):
+    k, n = counts
+    low, high = mid_p_bounds(k / n, n, 0.95)
+    assert 0 <= low <= k / n <= high <= 1
+    if k:
+        assert stats.binom.sf(k, n, low) + stats.binom.pmf(k, n, low) / 2 == pytest.approx(0.025)
+    if k < n:
+        assert stats.binom.cdf(k - 1, n, high) + stats.binom.pmf(k, n, high) / 2 == pytest.approx(0.025)
+
+
+@given(samples)
+def test_swapping_pairs_mirrors_the_interval(first):
+    second = first[::-1]
+    forth = probability_of_improvement(first, second, paired=True)
+    back = probability_of_improvement(second, first, paired=True)
+    assert back.estimate == pytest.approx(1 - forth.estimate)
+    assert (back.low, back.high) == (pytest.approx(1 - forth.high, abs=1e-9), pytest.approx(1 - forth.low, abs=1e-9))
+
+
+@pytest.mark.parametrize(
+    ("population", "n", "shift", "rounded", "least", "most"),
+    [
+        ("normal", 5, 0.0, False, 0.92, 0.96),
+        ("normal", 5, 1.0, False, 0.97, 1.0),
+        ("normal", 10, 1.0, False, 0.96, 1.0),
+        ("skewed", 10, 0.5, False, 0.93, 0.99),
+        ("bimodal", 20, 0.5, False, 0.93, 0.98),
+        # Ties, as of returns that are counts: the interval takes each for half a win.
+        ("normal", 10, 0.5, True, 0.96, 1.0),
+        ("bimodal", 20, 0.5, True, 0.96, 1.0),
+    ],
+)
+def test_cover_of_the_paired_interval(population, n, shift, rounded, least, most):
+    """A seed moves both arms alike, by as much as runs differ otherwise; it drops out of every pair."""
+    generator = np.random.default_rng(n)
+
+    def differences(count):
+        seed = generator.normal(size=(count, n))
+        first, second = (
+            seed + draw(population, (count, n), generator) + shift,
+            seed + draw(population, (count, n), generator),
+        )
+        return np.round(first) - np.round(second) if rounded else first - second
+
+    truth = ((np.sign(differences(40_000)) + 1) / 2).mean()
+    shares = ((np.sign(differences(4_000)) + 1) / 2).mean(axis=1)
+    bounds = {share: mid_p_bounds(share, n, 0.95) for share in set(shares.tolist())}
+    assert least <= covered(np.array([bounds[share] for share in shares.tolist()]), truth) <= most
+
+
+def test_cover_of_the_paired_interval_over_environments():
+    generator = np.random.default_rng(1)
+    shifts = np.array([0.0, 1.0, 2.0])[:, None]
+    truth = stats.norm.cdf(shifts / np.sqrt(2)).mean()
+    found = [
+        probability_of_improvement(first + shifts, second, paired=True)
+        for first, second in generator.normal(size=(800, 2, 3, 5))
+    ]
+    assert 0.95 <= covered(np.array([(f.low, f.high) for f in found]), truth) <= 1.0
+
+
+def test_paired_percentile_is_of_pairs():
+    generator = np.random.default_rng(3)
+    first = generator.normal(size=8)
+    second = generator.normal(size=8)
+    found = probability_of_improvement(first, second, paired=True, method="percentile", seed=4)
+    share = (first > second).mean()
+    binomial = stats.binom.ppf([0.025, 0.975], 8, share) / 8  # resampled wins are binomial
+    assert (found.low, found.high) == (pytest.approx(binomial[0]), pytest.approx(binomial[1]))
+
+
 def test_profile_by_hand():
     found = performance_profile([[1.0, 2.0, 3.0, 4.0], [2.0, 2.0, 2.0, 9.0]], [0.0, 2.0, 3.5, 9.0])
     # Above 2: 2 of 4 and 1 of 4; "above" is strict.
@@ -128,3 +213,7 @@ def test_messages():
         performance_profile([1.0, 2.0], [])
     with pytest.raises(StatisticsError, match="unknown method 'bca'; allowed: score, percentile"):
         probability_of_improvement([1.0, 2.0], [1.0, 2.0], method="bca")
+    with pytest.raises(StatisticsError, match="unknown method 'score'; allowed: mid_p, percentile"):
+        probability_of_improvement([1.0, 2.0], [1.0, 2.0], paired=True, method="score")
+    with pytest.raises(StatisticsError, match="paired arms need the same seeds in the same order"):
+        probability_of_improvement([1.0, 2.0], [1.0, 2.0, 3.0], paired=True)
