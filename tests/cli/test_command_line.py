@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import warnings
@@ -217,5 +218,10 @@ def test_two_groups_of_runs_are_compared(tmp_path: Path, capsys: pytest.CaptureF
     assert (tmp_path / "page.html").read_text().startswith("<!DOCTYPE html>")
     assert main([*words[:-1], "page.pdf"]) == 2
     assert "the page is an .html file, and page.pdf is none; change its ending" in capsys.readouterr().err
-    assert main(["compare", str(tmp_path), str(tmp_path / "b")]) == 0
+    assert main(["compare", str(tmp_path), str(tmp_path / "b")]) == 2
+    assert "minutiae: 4 runs of A are in B too; name two groups without a run in common" in capsys.readouterr().err
+    for seed in range(4):
+        (tmp_path / "pooled").mkdir(exist_ok=True)
+        shutil.move(tmp_path / ("b" if seed % 2 else "a") / str(seed), tmp_path / "pooled")
+    assert main(["compare", str(tmp_path / "pooled"), str(tmp_path / "b")]) == 0
     assert "A pools 2 configs, which differ in value_clipping; name folders of one config" in capsys.readouterr().out

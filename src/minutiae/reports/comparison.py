@@ -6,15 +6,14 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from minutiae import statistics
-from minutiae.control.run import run_paths
-from minutiae.details import Config, from_toml, levels_of
-from minutiae.errors import ConfigError, RunError, StatisticsError
+from minutiae.errors import ConfigError, StatisticsError
+from minutiae.reports.sides import Paths, Pick, SideRun, default_outcome, listed_paths, read_side, refuse_shared_runs
 from minutiae.reports.study import page
 from minutiae.reports.study.analysis import mean_interval
 from minutiae.reports.study.counted import Factor, Runs
@@ -23,14 +22,10 @@ from minutiae.reports.study.run_figures import curves_picture, survival_picture
 from minutiae.reports.study.tables import Table
 from minutiae.reports.study.words import clear, count, explained, interval, listed, outcome_words, p_value
 from minutiae.runs.atomic import write_atomic
-from minutiae.runs.directory import RunDirectory
-from minutiae.studies.outcomes import outcome as outcome_of
 
 if TYPE_CHECKING:
     from minutiae.reports.study.canvas import Picture
     from minutiae.statistics import Interval
-
-Paths: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
 @dataclass(frozen=True)
@@ -43,10 +38,11 @@ class Comparison:
         paired: whether both have the same seeds in every environment, so that seeds are compared with themselves.
         welch, permutation: two tests of the difference of means, with intervals; over environments equally.
         sizes: Hedges' g in each environment; environments without any spread are missing.
-        improvement: how often a run of A beats one of B, unpaired.
+        improvement: how often a run of A beats one of B; paired, the one of B with its seed.
         curves: one row per run and iteration.
         paths: of A and B, as given.
-        notes: what was left out.
+        rule: what the outcome is, in a clause.
+        notes: what was left out, and what is pooled.
     """
 
     outcome: str
@@ -58,6 +54,7 @@ class Comparison:
     improvement: Interval
     curves: pl.DataFrame
     paths: tuple[str, str]
+    rule: str
     notes: tuple[str, ...] = ()
 
     def arm(self, group: str, environment: str) -> np.ndarray:
@@ -91,7 +88,8 @@ class Comparison:
             rows.append(("A − B", test, test.p_value))
         for environment, size in self.sizes.items():
             rows.append((f"in deviations{f', {environment}' if several else ''}", size, None))
-        rows.append(("chance that A beats B", self.improvement, None))
+        same = " with the same seed" if self.paired else ""
+        rows.append((f"chance that A beats B{same}", self.improvement, None))
         return rows
 
     def text(self) -> str:
@@ -134,11 +132,14 @@ class Comparison:
 
     def _who(self) -> str:
         sizes = {group: sum(len(self.arm(group, name)) for name in self.runs.environment_names) for group in "AB"}
-        pairing = "paired by seed" if self.paired else "not paired: their seeds differ"
+        seeds = zip(self.runs.codes[:, 0].tolist(), self.runs.environments, self.runs.seeds.tolist(), strict=True)
+        repeated = len(set(seeds)) < len(self.runs.seeds)
+        why = "several runs of a group share a seed" if repeated else "their seeds differ"
+        pairing = "paired by seed" if self.paired else f"not paired: {why}"
         return (
             f"A: {count(sizes['A'], 'run')} of {self.paths[0]}. B: {count(sizes['B'], 'run')} of {self.paths[1]}. "
             f"{listed(self.runs.environment_names)}, {pairing}. "
-            f"Judged by {outcome_words(self.outcome)}: {explained(self.outcome)}."
+            f"Judged by {outcome_words(self.outcome)}: {self.rule}."
         )
 
     def _learning_curves(self) -> list[Picture]:
@@ -161,22 +162,31 @@ class Comparison:
         return pictures
 
 
-def compare(a_paths: Paths, b_paths: Paths, outcome: str = "final_return") -> Comparison:
+def compare(
+    a_paths: Paths, b_paths: Paths, outcome: str | None = None, *, a_cell: Pick = None, b_cell: Pick = None
+) -> Comparison:
     """Compare two groups of runs.
 
     Args:
-        a_paths: runs, groups of runs, or folders of these.
-        b_paths: the other group.
-        outcome: a name in `studies.study.OUTCOMES`, or a column of `metrics.parquet`.
+        a_paths: runs, groups of runs, studies, or folders of runs. Of a study the runs that are reported count, and not
+            those that tuned it.
+        b_paths: the other group, without a run of the first.
+        outcome: a name in `studies.study.OUTCOMES`, a column of `metrics.parquet`, or an outcome of a study over a
+            command; `None` is the first outcome of the study, or `final_return`.
+        a_cell: levels of a study's factors, as `"value_clipping=max"` or `{"value_clipping": "max"}`: only cells with
+            these levels are in A.
+        b_cell: the same for B.
 
     Raises:
         RunError: a path holds no run, or a group has no run with the outcome.
-        ConfigError: no environment is in both groups, or no outcome has this name.
+        ConfigError: no environment or a run is in both groups, or no outcome, factor or level has this name.
         StatisticsError: a group has fewer than two runs in an environment.
     """
-    notes: list[str] = []
-    found = {group: _read(paths, outcome, group, notes) for group, paths in (("A", a_paths), ("B", b_paths))}
-    environments = {group: {row[0] for row in rows} for group, (rows, _) in found.items()}
+    outcome = default_outcome(a_paths, b_paths) if outcome is None else outcome
+    sides = {"A": read_side(a_paths, outcome, "A", a_cell), "B": read_side(b_paths, outcome, "B", b_cell)}
+    refuse_shared_runs(sides["A"], sides["B"])
+    notes = [note for side in sides.values() for note in side.notes]
+    environments = {name: {run.environment for run in side.runs} for name, side in sides.items()}
     shared = environments["A"] & environments["B"]
     if not shared:
         texts = {group: listed(sorted(names)) for group, names in environments.items()}
@@ -187,15 +197,32 @@ def compare(a_paths: Paths, b_paths: Paths, outcome: str = "final_return") -> Co
     alone = sorted((environments["A"] | environments["B"]) - shared)
     if alone:
         notes.append(f"runs of {listed(alone)} are left out: only one group has them")
-    rows = [(*row, code) for code, group in enumerate("BA") for row in found[group][0] if row[0] in shared]
-    names, seeds, values, ids, codes = (np.array(column) for column in zip(*rows, strict=True))
-    factor = Factor("", ("B", "A"))
-    runs = Runs(outcome, (factor,), codes[:, None], values.astype(float), names, seeds, ids)
-    curves = pl.concat([frame for _, frames in found.values() for frame in frames], how="diagonal_relaxed")
-    return _compared(runs, curves, (_shown(a_paths), _shown(b_paths)), tuple(notes))
+    kept = [(run, code) for code, name in enumerate("BA") for run in sides[name].runs if run.environment in shared]
+    runs = Runs(
+        outcome,
+        (Factor("", ("B", "A")),),
+        np.array([[code] for _, code in kept]),
+        np.array([run.value for run, _ in kept], dtype=float),
+        np.array([run.environment for run, _ in kept]),
+        np.array([run.seed for run, _ in kept]),
+        np.array([run.id for run, _ in kept]),
+    )
+    curves = pl.concat([frame for side in sides.values() for frame in side.curves], how="diagonal_relaxed")
+    rule = _rule(outcome, [run for run, _ in kept])
+    return _compared(runs, curves, (_shown(a_paths, a_cell), _shown(b_paths, b_cell)), rule, tuple(notes))
 
 
-def _compared(runs: Runs, curves: pl.DataFrame, paths: tuple[str, str], notes: tuple[str, ...]) -> Comparison:
+def _rule(outcome: str, runs: Sequence[SideRun]) -> str:
+    """What the outcome is, in a clause."""
+    iterations = [run.iterations for run in runs if run.iterations is not None]
+    if len(iterations) < len(runs):
+        return "as the command left it"
+    return explained(outcome, min(iterations))
+
+
+def _compared(
+    runs: Runs, curves: pl.DataFrame, paths: tuple[str, str], rule: str, notes: tuple[str, ...]
+) -> Comparison:
     arms: dict[str, list[np.ndarray]] = {"A": [], "B": []}
     seeds: dict[str, list[list[int]]] = {"A": [], "B": []}
     for environment in runs.environment_names:
@@ -217,57 +244,30 @@ def _compared(runs: Runs, curves: pl.DataFrame, paths: tuple[str, str], notes: t
         except StatisticsError:
             # No spread, or two pairs only: a size in deviations does not exist, the rest does.
             continue
+    permutation = statistics.permutation_test(arms["A"], arms["B"], paired=paired)
+    if not np.isfinite([permutation.low, permutation.high]).all():
+        notes = (*notes, _unbounded(permutation, paired))
     return Comparison(
         runs.outcome,
         runs,
         paired,
         statistics.welch_test(arms["A"], arms["B"], paired=paired),
-        statistics.permutation_test(arms["A"], arms["B"], paired=paired),
+        permutation,
         sizes,
-        statistics.probability_of_improvement(arms["A"], arms["B"]),
+        statistics.probability_of_improvement(arms["A"], arms["B"], paired=paired),
         curves,
         paths,
+        rule,
         notes,
     )
 
 
-Row: TypeAlias = tuple[str, int, float, str]
-"""Environment, seed, outcome, and an id."""
-
-
-def _read(paths: Paths, outcome: str, group: str, notes: list[str]) -> tuple[list[Row], list[pl.DataFrame]]:
-    """Outcomes and curves of the runs of one group; those that are not over have none."""
-    given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
-    rows: list[Row] = []
-    frames, configs = [], dict[str, Config]()
-    for folder in dict.fromkeys(folder for path in given for folder in run_paths(Path(path))):
-        run = RunDirectory.open(folder)
-        frame = run.metrics().frame()
-        value = None
-        if run.status != "unfinished":
-            value = outcome_of(run, outcome, frame.to_dict(as_series=False))
-        if value is None or not np.isfinite(value):
-            why = "is not finished" if run.status == "unfinished" else f"has no {outcome}"
-            notes.append(f"{folder} is left out of {group}: it {why}")
-            continue
-        if run.status == "diverged":
-            notes.append(f"{folder} in {group} diverged and counts with its last valid return")
-        identity = f"{group} {folder}"
-        config = from_toml(run.config_text)
-        configs[repr(config)] = config
-        rows.append((config.environment, run.seed, value, identity))
-        kept = [name for name in ("iteration", "steps", "return_mean") if name in frame.columns]
-        frames.append(frame.select(pl.lit(identity).alias("run_id"), *kept))
-    differing = _differing(configs)
-    if differing:
-        notes.append(
-            f"{group} pools {len(configs)} configs, which differ in {listed(differing[:4])}"
-            + (f" and {len(differing) - 4} more" if len(differing) > 4 else "")
-            + "; name folders of one config each to compare like with like"
-        )
-    if not rows:
-        raise RunError(f"no run of {group} has a {outcome}; finish some, or choose other runs")
-    return rows, frames
+def _unbounded(found: statistics.Comparison, paired: bool) -> str:
+    """Why a permutation test has an interval without ends."""
+    return (
+        f"the permutation test has too few {'pairs' if paired else 'runs'} to bound the difference: however they are "
+        f"rearranged, none of its arrangements is rare enough for {1 - found.level:.0%}; train more seeds"
+    )
 
 
 def _how(found: Interval, p: float | None) -> str:
@@ -278,16 +278,14 @@ def _how(found: Interval, p: float | None) -> str:
     return f"{words}, p {text if text.startswith('<') else f'= {text}'}"
 
 
-def _shown(paths: Paths) -> str:
-    given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
-    return listed([str(path) for path in given[:3]]) + (f" and {len(given) - 3} more" if len(given) > 3 else "")
+def _shown(paths: Paths, cell: Pick) -> str:
+    given = listed_paths(paths)
+    levels = ", ".join(f"{name}={level}" for name, level in cell.items()) if isinstance(cell, Mapping) else cell
+    return (
+        listed([str(path) for path in given[:3]])
+        + (f" and {len(given) - 3} more" if len(given) > 3 else "")
+        + (f" ({levels})" if levels else "")
+    )
 
 
 __all__ = ["Comparison", "compare"]
-
-
-def _differing(configs: Mapping[str, Config]) -> list[str]:
-    """The details, beside the environment, in which the configs of one group differ."""
-    levels = [levels_of(config) | dict(config.custom) for config in configs.values()]
-    names = dict.fromkeys(name for one in levels for name in one)
-    return [name for name in names if name != "environment" and len({repr(one.get(name)) for one in levels}) > 1]

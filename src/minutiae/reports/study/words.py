@@ -75,7 +75,9 @@ def interval(found: Interval, sign: bool = False) -> str:
 
 
 def bounds(found: Interval) -> str:
-    """`[220, 604]`."""
+    """`[220, 604]`, or that the runs do not bound it."""
+    if math.isinf(found.low) and math.isinf(found.high):
+        return "[too few runs to bound]"
     return f"[{number(found.low, _scale(found))}, {number(found.high, _scale(found))}]"
 
 
