@@ -55,7 +55,7 @@ def test_text_says_the_answer_methods_and_n(tmp_path: Path) -> None:
     assert "chance that A beats B with the same seed" in text
     # Five pairs have no two-sided p below 2 / 32.
     line = next(line for line in text.splitlines() if "permutation test" in line)
-    assert "  +26 [too few runs to bound]  " in line
+    assert "  +26.4 [too few runs to bound]  " in line
     assert "the permutation test has too few pairs to bound the difference: however they are rearranged, " in text
     six = [*A, 133.0], [*B, 120.0]
     assert "too few" not in compare(save(tmp_path / "c", six[0]), save(tmp_path / "d", six[1])).text()
