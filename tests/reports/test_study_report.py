@@ -264,6 +264,28 @@ def test_several_environments(tmp_path: Path) -> None:
     assert "averaged over all environments" in text and "each environment counting the same" in text
 
 
+@pytest.mark.parametrize("ranges", [{}, {"CartPole-v1": (0.0, 500.0), "Acrobot-v1": (0.0, 1000.0)}])
+def test_several_environments_on_one_scale(ranges: dict[str, tuple[float, float]], tmp_path: Path) -> None:
+    """Acrobot's effects are twice as large; its runs are spread as CartPole's. Ranges make both effects equal."""
+    study = make(factors=THREE[1:], environments=("CartPole-v1", "Acrobot-v1"), seeds=9, ranges=ranges)
+    data = study_data(study, truth, tmp_path, deviation=100.0)
+    folder, text = written(data)
+    found = analyze(data)[0].one_scale
+    assert found is not None and found.stated == bool(ranges)
+    rows = {row["effect"]: row for row in table(folder, "effects_on_one_scale")}
+    # In deviations of sqrt(2) 100: 445 and 890 are 3.1 and 6.3; in ranges of 500 and 1000 both are 0.89.
+    expected = 0.89 if ranges else (445 + 890) / 2 / np.sqrt(2) / 100
+    assert float(rows["reward_scaling"]["change_low"]) < expected < float(rows["reward_scaling"]["change_high"])
+    noun = "stated ranges" if ranges else "deviations"
+    assert f"Counted in {noun}, so that environments with larger returns weigh no more, it is changed by rew" in text
+    stated = "of the range that the study states for it: 1 is 500 in CartPole-v1 and 1,000 in Acrobot-v1."
+    assert (stated in text) == bool(ranges)
+    assert "<h3>All environments on one scale</h3>" in text
+    assert (folder / "figures" / "effects_on_one_scale.svg").exists()
+    alone = written(study_data(make(factors=THREE[1:], seeds=3), truth, tmp_path / "alone"))[1]
+    assert "on one scale" not in alone.lower()
+
+
 def test_tuning_grid(tmp_path: Path) -> None:
     study = make(factors=THREE[1:], seeds=5, tuning=Tuning((RATES,), seeds=3))
     data = study_data(study, truth, tmp_path)

@@ -111,6 +111,19 @@ def test_tuning_takes_seeds_that_are_not_reported() -> None:
     assert paper.run_count == len(paper.first_runs()) == 2 * 3 * 3
 
 
+def test_ranges_are_read_back(tmp_path: Path) -> None:
+    study = Study(
+        environments=["Hopper-v5", "my.module:make"],
+        factors={"value_clipping": ["off", "max"]},
+        ranges={"Hopper-v5": [0, 3000], "my.module:make": (-1.5, 2)},
+    )
+    assert study.ranges == {"Hopper-v5": (0.0, 3000.0), "my.module:make": (-1.5, 2.0)}
+    assert study_from_toml(study_to_toml(study)) == study
+    assert study_from_toml(
+        study_to_toml(study).split("[ranges]")[0] + "[factors]\nvalue_clipping = ['off', 'max']"
+    ) == (Study(environments=study.environments, factors={"value_clipping": ["off", "max"]}))
+
+
 def test_a_study_takes_no_argument_without_its_name() -> None:
     with pytest.raises(ConfigError, match=r"a Study takes every argument by its name, and not \['Hopper-v5'\] alone"):
         Study(["Hopper-v5"])  # type: ignore[misc]
@@ -155,6 +168,16 @@ def vars_of(study: Study) -> dict[str, Any]:
         ),
         ({"first_seed": -1}, "first_seed is a whole number of at least 0, not -1"),
         ({"environment": "Hopper-v5"}, "unknown argument of Study 'environment'; did you mean 'environments'?"),
+        ({"ranges": {"Hoper-v5": [0, 1]}}, "unknown environment in ranges 'Hoper-v5'; did you mean 'Hopper-v5'?"),
+        (
+            {"ranges": {"Hopper-v5": [1, 1]}},
+            "the range of Hopper-v5 is two numbers, the lower one first, as in [0, 3000]",
+        ),
+        ({"ranges": [0, 1]}, "ranges is a table with a pair for each environment, not [0, 1]"),
+        (
+            {"environments": ["Hopper-v5", "Ant-v5"], "ranges": {"Ant-v5": [0, 1]}},
+            "ranges has none for Hopper-v5; give one for every environment, or leave all out",
+        ),
         ({"discount": 0.9}, "unknown argument of Study 'discount'; allowed: environments, factors, question, preset"),
         ({"population": 0}, "population is a whole number of at least 1, not 0"),
         ({"environments": []}, "environments is a list of at least one name, not []"),

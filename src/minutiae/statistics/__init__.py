@@ -19,6 +19,7 @@ from minutiae.statistics.orderings import attribute_orderings
 from minutiae.statistics.planning import SeedsNeeded, detectable_difference, power, seeds_needed
 from minutiae.statistics.profiles import performance_profile
 from minutiae.statistics.results import Band, Interval, ToleranceInterval
+from minutiae.statistics.scaling import Unit, deviation_unit, pool_effects, range_unit
 from minutiae.statistics.simultaneous import holm
 from minutiae.statistics.summaries import (
     interquartile_mean,
@@ -43,6 +44,7 @@ __all__ = [
     "StatisticsError",
     "ToleranceInterval",
     "Tuned",
+    "Unit",
     "attribute",
     "attribute_orderings",
     "bootstrap_difference",
@@ -51,6 +53,7 @@ __all__ = [
     "cliffs_delta",
     "decompose",
     "detectable_difference",
+    "deviation_unit",
     "distribution_free_tolerance_interval",
     "estimate_effects",
     "hedges_g",
@@ -63,8 +66,10 @@ __all__ = [
     "optimality_gap",
     "performance_profile",
     "permutation_test",
+    "pool_effects",
     "power",
     "probability_of_improvement",
+    "range_unit",
     "seeds_needed",
     "selection_optimism",
     "shapley_weights",

@@ -16,7 +16,7 @@ from minutiae.studies.designs import Cell, Design, Factor, make_design
 from minutiae.studies.external import External
 from minutiae.studies.factors import is_number, level_text
 from minutiae.studies.tuning import Tuning, at_least, split_factors
-from minutiae.studies.validity import check_cells, check_meanings, check_seeds, check_words
+from minutiae.studies.validity import check_cells, check_meanings, check_seeds, check_words, checked_ranges
 
 STAGES = ("tuning", "report")
 
@@ -77,6 +77,8 @@ class Study:
         seeds, first_seed: how many seeds are reported for each cell and environment, and the first.
         tuning: a grid to search within every cell, or `None`.
         outcomes: what a run is judged by; the first is the report's.
+        ranges: of the first outcome in each environment, as `{"Hopper-v5": (0, 3000)}`: the report counts effects in
+            these to average them over environments. Left out, it counts in deviations.
         population: agents trained as one program, at most; `None` chooses. Results depend on it by rounding only.
         command: of somebody else's trainer, as `python train.py --lr {lr} --seed {seed}`; factors are then any names.
         results: where its outcomes are, see `external.read_outcome`.
@@ -98,6 +100,7 @@ class Study:
     first_seed: int = 0
     tuning: Tuning | None = None
     outcomes: tuple[str, ...] = ("final_return",)
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     population: int | None = None
     command: str | None = None
     results: str = "outcome.json"
@@ -124,6 +127,7 @@ class Study:
         check_words(self)
         _set(self, environments=_texts(self.environments, "environments"), outcomes=_texts(self.outcomes, "outcomes"))
         check_seeds(self)
+        _set(self, ranges=checked_ranges(self))
         if self.command is not None and (self.flavour is not None or self.population is not None):
             raise ConfigError("preset, flavour and population are of our own trainer; leave them out beside a command")
         if self.population is not None:

@@ -28,6 +28,7 @@ KEYS = (
     "first_seed",
     "design",
     "outcomes",
+    "ranges",
     "population",
     "command",
     "results",
@@ -108,6 +109,8 @@ def study_to_toml(study: Study) -> str:
     if study.base:
         lines += ["", "[base]", *(f"{_key(name)} = {_level(study, name, level)}" for name, level in study.base.items())]
     # Levels that stand for several details are inline tables, so that factors keep their order: cells depend on it.
+    if study.ranges:
+        lines += ["", "[ranges]", *(f"{_key(name)} = {_value(list(pair))}" for name, pair in study.ranges.items())]
     lines += ["", "[factors]", *(_factor(study, factor) for factor in study.factors)]
     if study.tuning is not None:
         lines += ["", "[tuning]", f"seeds = {study.tuning.seeds}", f"protocol = {_quote(study.tuning.protocol)}"]

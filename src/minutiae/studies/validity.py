@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from minutiae.details import CATALOGUE
-from minutiae.errors import ConfigError
+from minutiae.errors import ConfigError, unknown
+from minutiae.studies.factors import is_number
 from minutiae.studies.tuning import at_least
 
 if TYPE_CHECKING:
@@ -46,6 +48,29 @@ def check_seeds(study: Study) -> None:
         )
     at_least(seeds, "seeds", 1)
     at_least(study.first_seed, "first_seed", 0)
+
+
+def checked_ranges(study: Study) -> dict[str, tuple[float, float]]:
+    """The ranges of the first outcome as pairs of numbers.
+
+    Raises:
+        ConfigError: not a pair for every environment, or a pair that is none.
+    """
+    if not isinstance(study.ranges, Mapping):
+        raise ConfigError(f"ranges is a table with a pair for each environment, not {study.ranges!r}")
+    for name in study.ranges:
+        if name not in study.environments:
+            raise ConfigError(unknown("environment in ranges", name, study.environments))
+    missing = [name for name in study.environments if name not in study.ranges]
+    if study.ranges and missing:
+        raise ConfigError(f"ranges has none for {missing[0]}; give one for every environment, or leave all out")
+    pairs = {}
+    for name, pair in study.ranges.items():
+        numbers = isinstance(pair, list | tuple) and len(pair) == 2 and all(map(is_number, pair))
+        if not numbers or not math.isfinite(pair[1] - pair[0]) or pair[0] >= pair[1]:
+            raise ConfigError(f"the range of {name} is two numbers, the lower one first, as in [0, 3000]; not {pair!r}")
+        pairs[name] = (float(pair[0]), float(pair[1]))
+    return pairs
 
 
 def check_meanings(study: Study) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,10 +16,14 @@ from minutiae.statistics import (
     Attribution,
     Effects,
     Interval,
+    Unit,
     attribute,
     attribute_orderings,
     bootstrap_interval,
+    deviation_unit,
     estimate_effects,
+    pool_effects,
+    range_unit,
     student_interval,
 )
 
@@ -69,18 +74,36 @@ class Scope:
 
 
 @dataclass(frozen=True)
+class OneScale:
+    """Effects averaged over environments that each count in a unit of their own.
+
+    Attributes:
+        effects: in units.
+        units: of each environment.
+        stated: whether the units are the ranges of the study, or deviations.
+    """
+
+    effects: Effects
+    units: dict[str, Unit]
+    stated: bool
+
+
+@dataclass(frozen=True)
 class OutcomeAnalysis:
     """Everything about one outcome.
 
     Attributes:
         runs: that have it.
         scopes: the pooled one first, then each environment where there are several.
+        one_scale: the pooled effects once more, whatever the size of each environment's returns; `None` for one
+            environment, or where there are too few runs.
         cells: in the order of codes, environment by environment.
         problems: what could not be computed, and why.
     """
 
     runs: Runs
     scopes: tuple[Scope, ...]
+    one_scale: OneScale | None
     cells: tuple[CellMean, ...]
     problems: tuple[str, ...]
 
@@ -96,14 +119,25 @@ def analyze(data: StudyData) -> tuple[OutcomeAnalysis, ...]:
     Raises:
         RunError: no run has the first outcome.
     """
-    rows = report_rows(data)
+    rows, study = report_rows(data), data.study
     return tuple(
-        analyze_outcome(count_runs(data.study, rows, outcome), data.study.layout) for outcome in data.study.outcomes
+        analyze_outcome(
+            count_runs(study, rows, outcome), study.layout, study.ranges if outcome == study.outcomes[0] else {}
+        )
+        for outcome in study.outcomes
     )
 
 
-def analyze_outcome(runs: Runs, design: Design) -> OutcomeAnalysis:
-    """Effects, attribution and cell means of one outcome."""
+def analyze_outcome(
+    runs: Runs, design: Design, ranges: Mapping[str, tuple[float, float]] = MappingProxyType({})
+) -> OutcomeAnalysis:
+    """Effects, attribution and cell means of one outcome.
+
+    Args:
+        runs: that have it.
+        design: of the study.
+        ranges: of the outcome in each environment; without them several environments are counted in deviations.
+    """
     problems: list[str] = []
     names = runs.environment_names
     several = len(names) > 1
@@ -111,7 +145,30 @@ def analyze_outcome(runs: Runs, design: Design) -> OutcomeAnalysis:
     if several:
         parts += [(name, runs.where(runs.environments == name)) for name in names]
     scopes = tuple(_scope(name, part, design, problems) for name, part in parts)
-    return OutcomeAnalysis(runs, scopes, tuple(_cells(runs)), tuple(dict.fromkeys(problems)))
+    one_scale = _one_scale(runs, scopes[1:], ranges, problems)
+    return OutcomeAnalysis(runs, scopes, one_scale, tuple(_cells(runs)), tuple(dict.fromkeys(problems)))
+
+
+def _one_scale(
+    runs: Runs, scopes: tuple[Scope, ...], ranges: Mapping[str, tuple[float, float]], problems: list[str]
+) -> OneScale | None:
+    """The mean of the environments' effects in their units."""
+    effects = {scope.name: scope.effects for scope in scopes if scope.effects is not None}
+    if len(effects) < len(scopes) or not effects:
+        return None
+    units = {}
+    try:
+        for name in effects:
+            if ranges:
+                units[name] = range_unit(*ranges[name])
+                continue
+            part = runs.where(runs.environments == name)
+            cells = np.unique(part.codes, axis=0, return_inverse=True)[1].reshape(-1)
+            units[name] = deviation_unit(part.values, cells, part.seeds)
+        return OneScale(pool_effects(effects, units, level=LEVEL), units, bool(ranges))
+    except StatisticsError as error:
+        problems.append(f"effects on {outcome_words(runs.outcome)} on one scale: {error}")
+        return None
 
 
 def _scope(name: str, runs: Runs, design: Design, problems: list[str]) -> Scope:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from minutiae.reports.study.analysis import CellMean, OutcomeAnalysis
+from minutiae.reports.study.analysis import POOLED, CellMean, OutcomeAnalysis, Scope
 from minutiae.reports.study.counted import Factor, report_rows, varying
 from minutiae.reports.study.sweeps import Sweep
 from minutiae.reports.study.tables import Table
@@ -41,6 +41,17 @@ def effects_table(found: OutcomeAnalysis, name: str) -> Table | None:
     columns = ("environment", "effect", "change", "levels", "p alone", "p together", "n", "would also hold")
     title = f"Effects on {outcome_words(found.runs.outcome)}"
     return _tidy(Table(name, title, columns, tuple(rows), note, ("change",), ("would also hold",)), len(scopes))
+
+
+def one_scale_table(found: OutcomeAnalysis, name: str) -> Table | None:
+    """The pooled effects in the units of their environments."""
+    shared = found.one_scale
+    if shared is None:
+        return None
+    alone = replace(found, scopes=(Scope(POOLED, shared.effects, None),))
+    table = effects_table(alone, name)
+    assert table is not None
+    return replace(table, title=f"{table.title}, every environment in its own unit")
 
 
 def _compared(name: str, levels: dict[str, Factor]) -> str | None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from minutiae.reports.study.analysis import OutcomeAnalysis, Scope
+from minutiae.reports.study.analysis import OneScale, OutcomeAnalysis, Scope
 from minutiae.reports.study.words import arrow, clear, count, explained, interval, listed, number, outcome_words
 from minutiae.statistics import Attribution, Effect
 
@@ -117,6 +117,8 @@ def answer(found: OutcomeAnalysis) -> list[str]:
         if mains and scope.attribution is None:
             sentences += _effects(mains, outcome, where, found)
         sentences += _interactions(scope)
+    if found.one_scale is not None:
+        sentences.append(_on_one_scale(found.one_scale))
     return sentences or ["No effect can be stated with an interval yet; see the notes on what could not be computed."]
 
 
@@ -162,6 +164,37 @@ def _interactions(scope: Scope) -> list[str]:
     return [f"Factors that depend on each other most: {named}."]
 
 
+def units_noun(shared: OneScale) -> str:
+    """What effects on one scale are counted in."""
+    return "stated ranges" if shared.stated else "deviations"
+
+
+def units_paragraph(shared: OneScale) -> str:
+    """Why effects are counted once more, and in which units."""
+    sizes = listed([f"{number(unit.size)} in {name}" for name, unit in shared.units.items()])
+    if shared.stated:
+        meaning = f"of the range that the study states for it: 1 is {sizes}."
+    else:
+        meaning = (
+            f"of how much runs of one cell differ there, the deviation over seeds: 1 is {sizes}. An effect of 1 moves "
+            "a run about as far as another seed does. The deviations are estimates, which the intervals take into "
+            "account as far as returns are bell-shaped; where a few runs stand far out, the sizes are rough, and only "
+            "whether an interval leaves out zero is to be read. State [ranges] in the study to do without deviations."
+        )
+    return (
+        "Averaged as they are, the environment with the largest returns decides what the average is. Here every "
+        f"environment counts the same: its effects are in units {meaning}"
+    )
+
+
+def _on_one_scale(shared: OneScale) -> str:
+    mains = [effect for effect in shared.effects.effects if len(effect.factors) == 1]
+    order = sorted(mains, key=lambda effect: -abs(effect.estimate))
+    shown = [f"{effect.name} {interval(effect, sign=True)}" for effect in order if clear(effect)]
+    said = f"it is changed by {listed(shown)}" if shown else "no change is shown"
+    return f"Counted in {units_noun(shared)}, so that environments with larger returns weigh no more, {said}."
+
+
 def method_notes(data: StudyData, analyses: tuple[OutcomeAnalysis, ...]) -> list[str]:
     """Interval methods, n, what holds together, and what to be careful about."""
     found = analyses[0]
@@ -205,8 +238,12 @@ def method_notes(data: StudyData, analyses: tuple[OutcomeAnalysis, ...]) -> list
     if len(found.runs.environment_names) > 1:
         notes.append(
             "Over several environments, outcomes are averaged as they are, each environment counting the same; one "
-            "with larger returns moves the average more. Read the figures per environment too."
+            "with larger returns moves the average more. Read the figures per environment too"
+            + (", and the effects on one scale." if found.one_scale is not None else ".")
         )
+    if found.one_scale is not None:
+        pooled = found.one_scale.effects
+        notes.append(f"On one scale: {pooled.method}; n = {count(pooled.n, 'run')}.")
     if data.study.tuning is not None and data.study.tuning.protocol == "engstrom":
         notes.append("The runs that chose the settings are the runs that are reported, so all cells look too good.")
     return notes

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from minutiae.reports.study import contents, effect_figures, run_figures, sentences, sweep_figures
-from minutiae.reports.study.analysis import OutcomeAnalysis, analyze
+from minutiae.reports.study.analysis import POOLED, OutcomeAnalysis, Scope, analyze
 from minutiae.reports.study.canvas import Picture
 from minutiae.reports.study.counted import report_rows
 from minutiae.reports.study.curves import cell_curves
@@ -108,6 +108,20 @@ def _effects(found: OutcomeAnalysis) -> Iterator[str | Picture | Table]:
     yield from _pictures(effect_figures.forest_picture(found.main, found.runs.outcome, "effects"))
     yield from _pictures(effect_figures.environments_picture(found, "effects_per_environment"))
     yield from _tables(contents.effects_table(found, "effects"), contents.aliases_table(found, "aliases"))
+    yield from _on_one_scale(found)
+
+
+def _on_one_scale(found: OutcomeAnalysis) -> Iterator[str | Picture | Table]:
+    shared = found.one_scale
+    if shared is None:
+        return
+    yield heading("All environments on one scale")
+    yield paragraph(sentences.units_paragraph(shared))
+    what = f"{outcome_words(found.runs.outcome)} in {sentences.units_noun(shared)}"
+    yield from _pictures(
+        effect_figures.forest_picture(Scope(POOLED, shared.effects, None), what, "effects_on_one_scale")
+    )
+    yield from _tables(contents.one_scale_table(found, "effects_on_one_scale"))
 
 
 def _interactions(found: OutcomeAnalysis) -> Iterator[str | Picture | Table]:
