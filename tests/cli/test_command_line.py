@@ -40,6 +40,12 @@ def test_nothing_heavy_is_imported(statement: str) -> None:
     assert result.stderr.strip() == "[]"
 
 
+def test_statistics_import_only_the_light_parts_of_scipy() -> None:
+    heavy = {"scipy.stats", "scipy.optimize", "jax", "polars"}
+    result = python(f"import sys, minutiae.statistics; sys.exit(repr(sorted({heavy!r} & set(sys.modules))))")
+    assert result.stderr.strip() == "[]"
+
+
 def test_public_names() -> None:
     import minutiae
 

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from synthetic_studies import ANNEALING, NORMALIZED, RATES, SCALING, VALUE_CLIPPING, make, study_data
 
 from minutiae import statistics
 from minutiae.errors import RunError
@@ -26,6 +25,7 @@ from minutiae.reports.study.sweeps import sweeps
 from minutiae.reports.study.words import interval
 from minutiae.studies.results import StudyData
 from minutiae.studies.study import Tuning
+from synthetic_studies import ANNEALING, NORMALIZED, RATES, SCALING, VALUE_CLIPPING, make, study_data
 
 THREE = (VALUE_CLIPPING, ANNEALING, SCALING)
 

@@ -20,9 +20,10 @@ from minutiae.errors import ConfigError, RunError, unknown
 from minutiae.reports.study.counted import COUNTED, report_rows
 from minutiae.reports.study.words import count, listed
 from minutiae.runs.directory import RunDirectory
-from minutiae.studies.outcomes import measured
 from minutiae.studies.outcomes import outcome as outcome_of
-from minutiae.studies.results import open_study
+from minutiae.studies.outcomes import store_outcomes
+from minutiae.studies.results import StudyResults
+from minutiae.studies.store import Store
 from minutiae.studies.study import OUTCOMES, Study
 from minutiae.studies.study_file import FILE, load_study
 
@@ -154,7 +155,8 @@ def _levels(pick: Pick) -> dict[str, Any]:
 
 
 def _read_study(side: Side, folder: Path, outcome: str, wanted: Mapping[str, Any]) -> None:
-    data = open_study(folder).data()
+    store = Store.open(folder)
+    data = StudyResults(store).data()
     study = data.study
     rows = report_rows(data)
     for name, level in wanted.items():
@@ -170,7 +172,7 @@ def _read_study(side: Side, folder: Path, outcome: str, wanted: Mapping[str, Any
         value = None
         if row["status"] in COUNTED:
             known = outcome in study.outcomes
-            value = row[outcome] if known else measured(RunDirectory.open(run), [outcome])[outcome]
+            value = row[outcome] if known else store_outcomes(store, row["run_id"], [outcome])[outcome]
         if value is None or not np.isfinite(value):
             lost[row["status"] if row["status"] not in COUNTED else f"without {outcome}"] += 1
             continue

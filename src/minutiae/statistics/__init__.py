@@ -1,4 +1,8 @@
-"""How sure we are: arrays in, results with intervals out. Pure functions; no files, no frames, no JAX."""
+"""How sure we are: arrays in, results with intervals out. Pure functions; no files, no frames, no JAX.
+
+The modules write `scipy.stats.t` and not `from scipy import stats`: SciPy imports its large parts when they are first
+named so, and importing this room takes less than half of the time.
+"""
 
 from minutiae.errors import StatisticsError
 from minutiae.statistics.attribution import Attribution, attribute, shapley_weights

@@ -12,8 +12,8 @@ from math import comb, prod
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import stats
 
 from minutiae.statistics.checks import (
     as_strata,
@@ -80,11 +80,11 @@ def welch_test(first: Any, second: Any, *, paired: bool, level: float = 0.95) ->
     contrast = Contrasts(tuple(parts), sum(len(arm) for side in arms for arm in side), "")
     estimate, error = float(contrast.estimates[0]), float(contrast.errors[0])
     freedom = float(contrast.degrees_of_freedom[0])
-    half = float(stats.t.ppf((1 + level) / 2, freedom)) * error
+    half = float(scipy.stats.t.ppf((1 + level) / 2, freedom)) * error
     # Without any spread a difference is certain.
     t = estimate / error if error > 0 else float(np.copysign(np.inf, estimate)) if estimate else 0.0
     words = ("paired t test" if paired else "Welch's t test") + _over(count)
-    p_value = float(2 * stats.t.sf(abs(t), freedom))
+    p_value = float(2 * scipy.stats.t.sf(abs(t), freedom))
     return Comparison(estimate, estimate - half, estimate + half, level, words, contrast.n, p_value, t, freedom)
 
 

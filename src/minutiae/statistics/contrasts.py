@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from minutiae.statistics.checks import require_count, require_name, require_share
 from minutiae.statistics.resampling import (
@@ -83,7 +83,7 @@ class Contrasts:
     def bounds(self, method: str, level: float, resamples: int, generator: np.random.Generator) -> Vector:
         """`[M, 2]`, each contrast on its own."""
         if method == "student":
-            half = stats.t.ppf((1 + level) / 2, self.degrees_of_freedom) * self.errors
+            half = scipy.stats.t.ppf((1 + level) / 2, self.degrees_of_freedom) * self.errors
             return np.stack([self.estimates - half, self.estimates + half], axis=-1)
         draws, errors = self.draws(resamples, generator)
         if method == "studentized":

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy import optimize, special, stats
+import scipy
 
 from minutiae.statistics.checks import (
     as_strata,
@@ -50,14 +50,14 @@ def mann_whitney_variance(probability: float, m: int, n: int) -> float:
 
 def score_bounds(probability: float, m: int, n: int, level: float) -> tuple[float, float]:
     """The p at which the observed share of wins is z standard errors away (Newcombe 2006): open at 0 and 1."""
-    z = float(stats.norm.ppf((1 + level) / 2))
+    z = float(scipy.stats.norm.ppf((1 + level) / 2))
 
     def excess(p: float) -> float:
         return (p - probability) ** 2 - z**2 * mann_whitney_variance(p, m, n)
 
     # At 0 and 1 the variance vanishes too, a second root that is no bound: stay a hair inside.
-    low = 0.0 if probability <= 0 else float(optimize.brentq(excess, 0.0, min(probability, 1 - 1e-9)))
-    high = 1.0 if probability >= 1 else float(optimize.brentq(excess, max(probability, 1e-9), 1.0))
+    low = 0.0 if probability <= 0 else float(scipy.optimize.brentq(excess, 0.0, min(probability, 1 - 1e-9)))
+    high = 1.0 if probability >= 1 else float(scipy.optimize.brentq(excess, max(probability, 1e-9), 1.0))
     return low, high
 
 
@@ -74,10 +74,10 @@ def mid_p_bounds(probability: float, n: int, level: float) -> tuple[float, float
 
     def low(count: float) -> float:
         def excess(p: float) -> float:
-            beyond = float(special.betainc(count + 1, n - count, p)) if count < n else 0.0
-            return (float(special.betainc(count, n - count + 1, p)) + beyond - (1 - level)) / 2
+            beyond = float(scipy.special.betainc(count + 1, n - count, p)) if count < n else 0.0
+            return (float(scipy.special.betainc(count, n - count + 1, p)) + beyond - (1 - level)) / 2
 
-        return 0.0 if count <= 0 else float(optimize.brentq(excess, 0.0, 1.0 - 1e-12))
+        return 0.0 if count <= 0 else float(scipy.optimize.brentq(excess, 0.0, 1.0 - 1e-12))
 
     return low(probability * n), 1 - low((1 - probability) * n)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import optimize, stats
+import scipy
 
 from minutiae.errors import StatisticsError
 from minutiae.statistics.checks import as_sample, require_name, require_share
@@ -31,7 +31,7 @@ def student_interval(returns: Any, *, level: float = 0.95) -> Interval:
     sample = as_sample(returns, "returns")
     require_share(level, "level")
     n = len(sample)
-    half = stats.t.ppf((1 + level) / 2, n - 1) * sample.std(ddof=1) / np.sqrt(n)
+    half = scipy.stats.t.ppf((1 + level) / 2, n - 1) * sample.std(ddof=1) / np.sqrt(n)
     centre = float(sample.mean())
     return Interval(centre, centre - half, centre + half, level, "Student t interval of the mean", n)
 
@@ -49,20 +49,20 @@ def normal_tolerance_factor(n: int, coverage: float, level: float, side: str = "
         side: `both`, `lower` or `upper`.
     """
     if side != "both":
-        return float(stats.nct.ppf(level, n - 1, np.sqrt(n) * stats.norm.ppf(coverage)) / np.sqrt(n))
+        return float(scipy.stats.nct.ppf(level, n - 1, np.sqrt(n) * scipy.stats.norm.ppf(coverage)) / np.sqrt(n))
     # Given that the mean is off by x, [x - r, x + r] holds `coverage` when r^2 is this quantile.
     nodes, weights = np.polynomial.hermite_e.hermegauss(80)
-    radius_squared = stats.ncx2.ppf(coverage, 1, nodes**2 / n)
+    radius_squared = scipy.stats.ncx2.ppf(coverage, 1, nodes**2 / n)
     weights = weights / weights.sum()
 
     def excess(k: float) -> float:
-        return float(weights @ stats.chi2.sf((n - 1) * radius_squared / k**2, n - 1)) - level
+        return float(weights @ scipy.stats.chi2.sf((n - 1) * radius_squared / k**2, n - 1)) - level
 
-    least = float(stats.norm.ppf((1 + coverage) / 2)) * 0.1
+    least = float(scipy.stats.norm.ppf((1 + coverage) / 2)) * 0.1
     most = 2.0
     while excess(most) < 0:
         most *= 2
-    return float(optimize.brentq(excess, least, most, xtol=1e-10))
+    return float(scipy.optimize.brentq(excess, least, most, xtol=1e-10))
 
 
 def normal_tolerance_interval(
@@ -119,7 +119,7 @@ def distribution_free_tolerance_interval(
     step = 2 if side == "both" else 1
     # Intervals that leave out 2, 4, ... (or 1, 2, ...) runs; the last that is still sure enough is the shortest.
     out = np.arange(step, n + 1, step)
-    sure = stats.binom.cdf(n - out, n, coverage)
+    sure = scipy.stats.binom.cdf(n - out, n, coverage)
     if not len(out) or sure[0] < level:
         needed = _runs_needed(coverage, level, step)
         raise StatisticsError(
@@ -137,11 +137,11 @@ def distribution_free_tolerance_interval(
 def _runs_needed(coverage: float, level: float, out: int) -> int:
     """The smallest n at which the interval from end to end is sure enough."""
     few, many = out - 1, out
-    while stats.binom.cdf(many - out, many, coverage) < level:
+    while scipy.stats.binom.cdf(many - out, many, coverage) < level:
         few, many = many, 2 * many
     while many - few > 1:
         middle = (few + many) // 2
-        few, many = (few, middle) if stats.binom.cdf(middle - out, middle, coverage) >= level else (middle, many)
+        few, many = (few, middle) if scipy.stats.binom.cdf(middle - out, middle, coverage) >= level else (middle, many)
     return many
 
 

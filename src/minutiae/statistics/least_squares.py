@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import stats
 
 from minutiae.errors import StatisticsError, unknown
 from minutiae.statistics.checks import as_codes, as_sample, require_count, require_name, require_share
@@ -224,7 +224,7 @@ def _table(
     # Without any spread a difference is certain: its t is infinite, and 0 for no difference.
     certain = np.where(estimates == 0, 0.0, np.copysign(np.inf, estimates))
     ratios = np.divide(estimates, errors, out=certain, where=errors > 0)
-    alone = 2 * stats.t.sf(np.abs(ratios), freedom)
+    alone = 2 * scipy.stats.t.sf(np.abs(ratios), freedom)
     together, quantiles = _together(ratios, alone, moments, errors, resampled, options)
     return tuple(
         Effect(
@@ -252,7 +252,7 @@ def _together(
     """Adjusted p-values and half-widths in standard errors, both `[m]`."""
     freedom = moments[2]
     if options.simultaneous == "none":
-        return alone, stats.t.ppf((1 + options.level) / 2, freedom)
+        return alone, scipy.stats.t.ppf((1 + options.level) / 2, freedom)
     if options.simultaneous == "holm":
         return holm(alone), bonferroni_quantile(len(ratios), freedom, options.level)
     if options.simultaneous == "bootstrap" and resampled is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import optimize, special, stats
+import scipy
 
 from minutiae.errors import StatisticsError
 from minutiae.statistics.checks import as_sample, require_equal_sizes, require_share
@@ -16,7 +16,7 @@ from minutiae.statistics.results import Interval
 def small_sample_correction(degrees_of_freedom: float) -> float:
     """gamma(f / 2) / (sqrt(f / 2) gamma((f - 1) / 2)) (Hedges 1981, equation 6e): about 1 - 3 / (4 f - 1)."""
     f = degrees_of_freedom
-    return float(np.exp(special.gammaln(f / 2) - special.gammaln((f - 1) / 2)) / np.sqrt(f / 2))
+    return float(np.exp(scipy.special.gammaln(f / 2) - scipy.special.gammaln((f - 1) / 2)) / np.sqrt(f / 2))
 
 
 def hedges_g(first: Any, second: Any, *, paired: bool, level: float = 0.95) -> Interval:
@@ -62,11 +62,13 @@ def noncentrality_bounds(t: float, degrees_of_freedom: float, level: float) -> t
     tail = (1 - level) / 2
 
     # The noncentrality is about t times the root of a chi-squared over its degrees, give or take a normal quantile.
-    width = 10 + abs(t) * (1 + float(np.sqrt(stats.chi2.isf(tail / 10, degrees_of_freedom) / degrees_of_freedom)))
+    width = 10 + abs(t) * (1 + float(np.sqrt(scipy.stats.chi2.isf(tail / 10, degrees_of_freedom) / degrees_of_freedom)))
 
     def bound(share: float) -> float:
         return float(
-            optimize.brentq(lambda shift: noncentral_t_cdf(t, degrees_of_freedom, shift) - share, t - width, t + width)
+            scipy.optimize.brentq(
+                lambda shift: noncentral_t_cdf(t, degrees_of_freedom, shift) - share, t - width, t + width
+            )
         )
 
     return bound(1 - tail), bound(tail)

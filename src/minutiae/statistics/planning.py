@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import optimize, stats
+import scipy
 
 from minutiae.errors import StatisticsError
 from minutiae.statistics.checks import require_count, require_positive, require_share
@@ -74,7 +74,7 @@ def _power(
         parts = [deviation**2 / size for deviation, size in zip(deviations, sizes, strict=True)]
         error = sum(parts) ** 0.5
         freedom = sum(parts) ** 2 / sum(part**2 / (size - 1) for part, size in zip(parts, sizes, strict=True))
-    critical = float(stats.t.ppf(1 - significance / 2, freedom))
+    critical = float(scipy.stats.t.ppf(1 - significance / 2, freedom))
     shift = abs(difference) / error
     below = noncentral_t_cdf(critical, freedom, shift) - noncentral_t_cdf(-critical, freedom, shift)
     return min(1.0, max(0.0, 1 - below))
@@ -129,7 +129,7 @@ def seeds_needed(
         require_count(pilot, "pilot", 2)
         arms = 2 if isinstance(deviations, tuple) and not paired else 1
         freedom = arms * (pilot - 1)
-        tails = stats.chi2.ppf([(1 + level) / 2, (1 - level) / 2], freedom)
+        tails = scipy.stats.chi2.ppf([(1 + level) / 2, (1 - level) / 2], freedom)
         scales = (float((freedom / tails[0]) ** 0.5), float((freedom / tails[1]) ** 0.5))
         words = f"noncentral t power, deviation from {pilot} pilot runs per arm"
     total = fewest(1.0)
@@ -187,5 +187,7 @@ def detectable_difference(
     while _power(most, pair, (seeds, seeds), paired, significance) < target:
         most *= 2
     return float(
-        optimize.brentq(lambda d: _power(d, pair, (seeds, seeds), paired, significance) - target, 0, most, rtol=1e-10)
+        scipy.optimize.brentq(
+            lambda d: _power(d, pair, (seeds, seeds), paired, significance) - target, 0, most, rtol=1e-10
+        )
     )

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from minutiae.statistics.checks import as_sample, as_strata, require_name, require_share
 from minutiae.statistics.results import Band, Vector
@@ -65,7 +65,7 @@ def wilson_bounds(share: Vector, n: float, level: float) -> tuple[Vector, Vector
         n: number of runs, possibly an effective one.
         level: in (0, 1).
     """
-    z = stats.norm.ppf((1 + level) / 2)
+    z = scipy.stats.norm.ppf((1 + level) / 2)
     centre = (share + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z / (1 + z**2 / n) * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
     return np.maximum(centre - half, 0), np.minimum(centre + half, 1)
@@ -74,7 +74,7 @@ def wilson_bounds(share: Vector, n: float, level: float) -> tuple[Vector, Vector
 @lru_cache(maxsize=256)
 def _kolmogorov_distance(n: int, level: float) -> float:
     """Quantile of the largest distance between a distribution and that of n draws: 13 ms in SciPy, so remembered."""
-    return float(stats.kstwo.ppf(level, n))
+    return float(scipy.stats.kstwo.ppf(level, n))
 
 
 def _share_above(sample: Vector, thresholds: Vector) -> Vector:

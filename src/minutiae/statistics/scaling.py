@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from minutiae.errors import StatisticsError
 from minutiae.statistics.checks import as_codes, as_sample, require_share
@@ -129,7 +129,7 @@ def pool_effects(effects: Mapping[str, Effects], units: Mapping[str, Unit], *, l
     estimates, errors, freedoms = (np.array(column) for column in zip(*moments, strict=True))
     certain = np.where(estimates == 0, 0.0, np.copysign(np.inf, estimates))
     ratios = np.divide(estimates, errors, out=certain, where=errors > 0)
-    alone = 2 * stats.t.sf(np.abs(ratios), freedoms)
+    alone = 2 * scipy.stats.t.sf(np.abs(ratios), freedoms)
     half = bonferroni_quantile(len(names), freedoms, level) * errors
     n = sum(found.n for found in effects.values())
     method = f"mean of the effects in {len(tables)} environments, together: p-values by Holm, intervals by Bonferroni"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from minutiae.statistics.checks import require_share
 from minutiae.statistics.resampling import chunks
@@ -23,7 +23,7 @@ def holm(p_values: Vector) -> Vector:
 def bonferroni_quantile(count: int, degrees_of_freedom: Vector, level: float) -> Vector:
     """t quantile at which `count` intervals hold together: tail (1 - level) / (2 count) each (Dunn 1961)."""
     require_share(level, "level")
-    return np.asarray(stats.t.ppf(1 - (1 - level) / (2 * count), degrees_of_freedom))
+    return np.asarray(scipy.stats.t.ppf(1 - (1 - level) / (2 * count), degrees_of_freedom))
 
 
 def max_t_draws(correlation: Vector, degrees_of_freedom: float, draws: int, seed: int) -> Vector:
