@@ -277,7 +277,7 @@ def test_several_environments_on_one_scale(ranges: dict[str, tuple[float, float]
     expected = 0.89 if ranges else (445 + 890) / 2 / np.sqrt(2) / 100
     assert float(rows["reward_scaling"]["change_low"]) < expected < float(rows["reward_scaling"]["change_high"])
     noun = "stated ranges" if ranges else "deviations"
-    assert f"Counted in {noun}, so that environments with larger returns weigh no more, it is changed by rew" in text
+    assert f"Counted in {noun}, so that environments with larger returns weigh no more, the change of final re" in text
     stated = "of the range that the study states for it: 1 is 500 in CartPole-v1 and 1,000 in Acrobot-v1."
     assert (stated in text) == bool(ranges)
     assert "<h3>All environments on one scale</h3>" in text

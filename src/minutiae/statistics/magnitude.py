@@ -48,7 +48,8 @@ def hedges_g(first: Any, second: Any, *, paired: bool, level: float = 0.95) -> I
         freedom = len(a) + len(b) - 2
         deviation = float(np.sqrt(((len(a) - 1) * a.var(ddof=1) + (len(b) - 1) * b.var(ddof=1)) / freedom))
         scale = (1 / len(a) + 1 / len(b)) ** 0.5
-    if deviation == 0:
+    # Differences that are all one number differ in their last bits.
+    if deviation <= 1e-12 * max(np.abs(a).max(), np.abs(b).max()):
         raise StatisticsError("the runs have no spread, so their difference has no size in deviations; compare means")
     ratio = float(a.mean() - b.mean()) / deviation
     low, high = (scale * bound for bound in noncentrality_bounds(ratio / scale, freedom, level))

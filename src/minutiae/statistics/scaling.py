@@ -133,15 +133,15 @@ def pool_effects(effects: Mapping[str, Effects], units: Mapping[str, Unit], *, l
     half = bonferroni_quantile(len(names), freedoms, level) * errors
     n = sum(found.n for found in effects.values())
     method = f"mean of the effects in {len(tables)} environments, together: p-values by Holm, intervals by Bonferroni"
-    table = tuple(
+    pooled = tuple(
         Effect(
             float(estimates[i]), float(estimates[i] - half[i]), float(estimates[i] + half[i]), level, method, n,
             name, first[name].factors, float(errors[i]), float(freedoms[i]), float(alone[i]), float(adjusted),
-            first[name].confounded_with,
+            tuple(dict.fromkeys(other for table in tables.values() for other in table[name].confounded_with)),
         )
         for i, (name, adjusted) in enumerate(zip(names, holm(alone), strict=True))
     )  # fmt: skip
-    return Effects(table, (), None, level, method, n)
+    return Effects(pooled, (), None, level, method, n)
 
 
 def _pooled(parts: Sequence[tuple[Effect, Unit]]) -> tuple[float, float, float]:

@@ -37,7 +37,8 @@ def effects_table(found: OutcomeAnalysis, name: str) -> Table | None:
             )
     first = scopes[0].effects
     assert first is not None
-    note = f"{first.level:.0%} intervals, together per environment: {first.method}. n = {first.n:,} runs."
+    together = "together per environment" if len(scopes) > 1 else "together"
+    note = f"{first.level:.0%} intervals, {together}: {first.method}. n = {first.n:,} runs."
     columns = ("environment", "effect", "change", "levels", "p alone", "p together", "n", "would also hold")
     title = f"Effects on {outcome_words(found.runs.outcome)}"
     return _tidy(Table(name, title, columns, tuple(rows), note, ("change",), ("would also hold",)), len(scopes))

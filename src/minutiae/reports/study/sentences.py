@@ -118,7 +118,7 @@ def answer(found: OutcomeAnalysis) -> list[str]:
             sentences += _effects(mains, outcome, where, found)
         sentences += _interactions(scope)
     if found.one_scale is not None:
-        sentences.append(_on_one_scale(found.one_scale))
+        sentences.append(_on_one_scale(found.one_scale, outcome))
     return sentences or ["No effect can be stated with an interval yet; see the notes on what could not be computed."]
 
 
@@ -187,11 +187,11 @@ def units_paragraph(shared: OneScale) -> str:
     )
 
 
-def _on_one_scale(shared: OneScale) -> str:
+def _on_one_scale(shared: OneScale, outcome: str) -> str:
     mains = [effect for effect in shared.effects.effects if len(effect.factors) == 1]
     order = sorted(mains, key=lambda effect: -abs(effect.estimate))
     shown = [f"{effect.name} {interval(effect, sign=True)}" for effect in order if clear(effect)]
-    said = f"it is changed by {listed(shown)}" if shown else "no change is shown"
+    said = f"the change of {outcome} is {listed(shown)}" if shown else f"no change of {outcome} is shown"
     return f"Counted in {units_noun(shared)}, so that environments with larger returns weigh no more, {said}."
 
 
