@@ -237,6 +237,26 @@ def test_the_board_counts_runs_and_means_and_time() -> None:
     assert board.line().startswith("2 of 12 runs done, 0 running")
 
 
+def test_the_board_counts_what_tuning_has_yet_to_choose() -> None:
+    """Four cells of two settings, then of three seeds: 20 runs of two iterations, 8 of which are known by name."""
+    now = [0.0]
+    study = replace(STUDY, tuning=Tuning({"learning_rate": [1e-4, 3e-4]}, seeds=1))
+    board = StudyBoard(study, {}, lambda: now[0])
+    first = study.first_runs()[0].id
+    board.note(report(first, 1, 30.0))
+    now[0] = 5.0
+    board.note(report(first, 2, 30.0))
+    # One iteration took five seconds, and 38 are left.
+    assert board.line() == "0 of 20 runs done, 1 running, 0:03:10 left"
+    board.note(report(first, 2, 30.0, "finished"))
+    chosen = study.final_runs(dict.fromkeys(study.places, study.settings[0]))[0].id
+    board.note(report(chosen, 1, 30.0))
+    now[0] = 10.0
+    board.note(report(chosen, 2, 30.0, "finished"))
+    # Two iterations took ten seconds, and 36 are left.
+    assert board.line() == "2 of 20 runs done, 0 running, 0:03:00 left"
+
+
 def test_the_live_picture_and_plain_lines() -> None:
     from rich.console import Console
 

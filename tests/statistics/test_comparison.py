@@ -197,6 +197,10 @@ def test_no_spread():
     assert (same.p_value, same.statistic) == (1, 0)
     with pytest.raises(StatisticsError, match="the runs have no spread, so their difference has no size in deviations"):
         hedges_g([2.0, 2.0], [1.0, 1.0], paired=False)
+    # 0.1 + 3 - 0.1 is 3 but for its last bit.
+    runs = np.array([0.1, 0.7, 1.3, 2.9])
+    with pytest.raises(StatisticsError, match="the runs have no spread"):
+        hedges_g(runs + 3, runs, paired=True)
 
 
 def test_messages():
