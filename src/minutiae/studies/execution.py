@@ -66,7 +66,7 @@ def run_study(
         The results; every run of the study has ended or failed for good.
 
     Raises:
-        ConfigError: the study, the number of workers, the place to train, or no folder for a `Study`, which has no name.
+        ConfigError: the study, the number of workers, the place to train, or no folder for a `Study`.
         RunError: the folder holds something else, or cannot be written.
         MinutiaeError: Ray is not installed, or its cluster does not answer.
     """
