@@ -1,0 +1,103 @@
+"""What MkDocs does beyond its plugins: pages from the catalogue, equations as MathML, links to what is not a page.
+
+Loaded by mkdocs.yml. The texts come from `minutiae.reports.detail_pages`; nothing is decided here about a detail.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from pathlib import Path
+from typing import Any
+
+from latex2mathml.converter import convert
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+
+from minutiae.details import CATALOGUE, THEMES
+from minutiae.reports.detail_pages import catalogue_page, detail_page
+from minutiae.reports.measured_effects import measured_effects, studies_under
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+
+FROM_ROOT = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
+"""Files that GitHub wants at the root of the repository and the site shows as pages."""
+
+AWAITED = ("coming-from.md", "reproduction/README.md")
+"""Pages that enter the navigation once they are written."""
+
+EQUATION = re.compile(r'<(span|div) class="arithmatex">(?:\\\(|\\\[)(.*?)(?:\\\)|\\\])</\1>', re.DOTALL)
+
+
+def mathml(latex: str, block: bool) -> str:
+    """LaTeX as MathML, which browsers draw by themselves: no script, no font, no network.
+
+    Raises:
+        ValueError: something of the LaTeX is unknown and would be shown as it is.
+    """
+    converted = str(convert(latex, display="block" if block else "inline")).replace("\\_", "_")
+    if re.search(r"\\|<m[ion]>&</m[ion]>", converted):
+        raise ValueError(f"no MathML for {latex!r}; write it with what latex2mathml knows")
+    return converted
+
+
+def with_equations(page: str) -> str:
+    """The HTML of a page, its equations (as pymdownx.arithmatex leaves them) turned into MathML."""
+
+    def replaced(found: re.Match[str]) -> str:
+        block = found[1] == "div"
+        converted = mathml(html.unescape(found[2]).strip(), block)
+        return f'<div class="equation" tabindex="0">{converted}</div>' if block else converted
+
+    return EQUATION.sub(replaced, page)
+
+
+def generated_pages() -> dict[str, str]:
+    """Path below docs/ and Markdown of every page that no file holds."""
+    studies = studies_under(DOCS)
+    effects = {name: measured_effects(name, studies) for name in CATALOGUE}
+    pages = {"details/index.md": catalogue_page(effects)}
+    for name, found in effects.items():
+        links = [f"../{effect.study.relative_to(DOCS).as_posix()}/report/index.html" for effect in found]
+        pages[f"details/{name}.md"] = detail_page(name, found, links)
+    for source, target in FROM_ROOT.items():
+        pages[target] = (ROOT / source).read_text(encoding="utf-8").replace("](docs/", "](")
+    return pages
+
+
+def with_details(nav: list[Any]) -> list[Any]:
+    """The navigation with the pages of all details, by theme, below the catalogue's; what is not there left out."""
+    result: list[Any] = []
+    for entry in nav:
+        if isinstance(entry, dict):
+            ((title, below),) = entry.items()
+            if isinstance(below, list):
+                result.append({title: with_details(below)})
+            elif below not in AWAITED or (DOCS / below).is_file():
+                result.append(entry)
+            continue
+        result.append(entry)
+        if entry == "details/index.md":
+            for theme in THEMES:
+                names = [name for name, detail in CATALOGUE.items() if detail.theme == theme]
+                result.append({theme.capitalize(): [f"details/{name}.md" for name in names]})
+    return result
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Complete the navigation."""
+    config.nav = with_details(config.nav or [])
+    return config
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the generated pages."""
+    for path, text in generated_pages().items():
+        files.append(File.generated(config, path, content=text))
+    return files
+
+
+def on_page_content(content: str, **_: Any) -> str:
+    """Equations as MathML."""
+    return with_equations(content)
