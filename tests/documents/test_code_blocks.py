@@ -1,0 +1,137 @@
+"""Every block of code in the README and the documentation runs, as it is shown, only smaller."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from code_blocks import (
+    PAGES,
+    ROOT,
+    STEPS,
+    Block,
+    blocks,
+    commands,
+    small_command,
+    small_python,
+    small_toml,
+)
+from minutiae.cli.main import main
+
+SHOWN_ONLY = {"text", "mermaid", ""}
+"""Languages of what is not code: outputs and pictures."""
+
+RUN_ELSEWHERE = [
+    r"python3 -m venv \.venv",
+    r"pip install .*",
+    r"source \.venv/bin/activate",
+    r"git (clone|switch|commit|push) .*",
+    r"cd .*",
+    r"bash scripts/(test|docs|test-pythons|pages)( .*)?",
+    r"(ruff|mypy|mkdocs)( .*)?",
+    r"python scripts/freeze\.py .*",
+    r"python -m pytest .*",
+    r"tensorboard .*",
+    r"python benchmarks/(throughput|returns)\.py .*",  # their own tests run them small: tests/benchmarks
+]
+"""Commands of a shell that are not ours to test here: CI itself runs `scripts/test` and `scripts/docs` on each change."""
+
+GIVEN: dict[str, dict[str, Any]] = {"README.md": {"observation": np.zeros(3)}}
+"""Names that a page's Python takes from its reader."""
+
+CODE = [page for page in PAGES if any(block.language not in SHOWN_ONLY for block in blocks(page))]
+
+
+class Reader:
+    """Somebody who types a page's blocks in order, in an empty folder that has the repository's docs beside it."""
+
+    def __init__(self, page: Path, folder: Path, environment: dict[str, str]) -> None:
+        self.page, self.folder, self.environment = page, folder, environment
+        self.names: dict[str, Any] = dict(GIVEN.get(page.relative_to(ROOT).as_posix(), {}))
+        for study in ROOT.glob("docs/studies/*/study.toml"):
+            self.write(study.relative_to(ROOT).as_posix(), small_toml(study.read_text(encoding="utf-8")))
+
+    def write(self, name: str, text: str) -> None:
+        """A file of the reader's folder."""
+        (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (self.folder / name).write_text(text, encoding="utf-8")
+
+    def follow(self, block: Block) -> None:
+        """Do what the block says; an assertion names the line that failed."""
+        where = f"{self.page.relative_to(ROOT)}:{block.line}"
+        if block.language == "toml":
+            assert block.title, f'{where}: this file has no name; add title="NAME.toml"'
+            self.write(block.title, small_toml(block.text))
+        elif block.language == "python":
+            self.python(block, where)
+        elif block.language in ("console", "bash"):
+            for words in commands(block):
+                self.type(words, where)
+        else:
+            raise AssertionError(
+                f"{where}: blocks of {block.language!r} are not run; use python, console, toml or text"
+            )
+
+    def python(self, block: Block, where: str) -> None:
+        """Run it in the names of the page, or keep it as the module that its title or first comment says it is."""
+        text = small_python(block.text)
+        module = re.search(r"# in a module that Python finds, here ([\w/]+\.py)", block.text)
+        if block.title or module:
+            self.write(block.title or module[1], definitions(text) if module else text)
+        if not block.title:
+            exec(compile(text, where, "exec"), self.names)
+
+    def type(self, words: list[str], where: str) -> None:
+        """Run one command."""
+        line = " ".join(words)
+        if words[0] == "minutiae":
+            assert main(small_command(words)[1:]) == 0, f"{where}: {line}"
+        elif words[0] == "python" and (self.folder / words[1]).is_file():
+            command = [sys.executable, *words[1:]]
+            done = subprocess.run(command, env=self.environment, capture_output=True, text=True)
+            assert done.returncode == 0, f"{where}: {line}\n{done.stderr}"
+        else:
+            assert any(re.fullmatch(known, line) for known in RUN_ELSEWHERE), f"{where}: nothing runs {line!r}"
+
+
+def definitions(text: str) -> str:
+    """The imports, functions and classes of a module: what importing it again must not repeat is left out."""
+    kept = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
+    return "\n".join(ast.unparse(node) for node in ast.parse(text).body if isinstance(node, kept))
+
+
+@pytest.mark.parametrize("page", CODE, ids=lambda page: page.relative_to(ROOT).as_posix())
+@pytest.mark.usefixtures("quick_compilation")
+def test_blocks_run(page: Path, tmp_path: Path, elsewhere: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", elsewhere["JAX_COMPILATION_CACHE_DIR"])
+    reader = Reader(page, tmp_path, elsewhere | {"PYTHONPATH": f"{tmp_path}:{elsewhere['PYTHONPATH']}"})
+    for block in blocks(page):
+        if block.language not in SHOWN_ONLY:
+            reader.follow(block)
+
+
+def test_commands_are_scaled_and_not_changed() -> None:
+    assert small_command("minutiae train ppo Hopper-v5 --seeds 5 --steps 200000 --name a".split()) == (
+        f"minutiae train ppo Hopper-v5 --seeds 2 --steps {STEPS} --name a".split()
+    )
+    assert small_command("minutiae plot runs/with".split()) == "minutiae plot runs/with".split()
+    assert (
+        small_python('minutiae.train("ppo", "A-v1", steps=200_000)') == f'minutiae.train("ppo", "A-v1", steps={STEPS})'
+    )
+    assert small_python('minutiae.preset("trpo", "A-v1")') == f'minutiae.preset("trpo", "A-v1", steps={STEPS})'
+    assert small_toml("seeds = 5\n[base]\nsteps = 200_000\n") == f"seeds = 2\n[base]\nsteps = {STEPS}\n"
+
+
+def test_blocks_are_found() -> None:
+    found = blocks(ROOT / "README.md")
+    assert [block.title for block in found if block.language == "toml"] == ["clipping.toml"]
+    assert {block.language for block in found} == {"console", "python", "toml"}
