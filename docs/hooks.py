@@ -74,15 +74,20 @@ def with_details(nav: list[Any]) -> list[Any]:
             ((title, below),) = entry.items()
             if isinstance(below, list):
                 result.append({title: with_details(below)})
-            elif below not in AWAITED or (DOCS / below).is_file():
+            elif _there(below):
                 result.append(entry)
             continue
-        result.append(entry)
+        if _there(entry):
+            result.append(entry)
         if entry == "details/index.md":
             for theme in THEMES:
                 names = [name for name, detail in CATALOGUE.items() if detail.theme == theme]
                 result.append({theme.capitalize(): [f"details/{name}.md" for name in names]})
     return result
+
+
+def _there(page: str) -> bool:
+    return page not in AWAITED or (DOCS / page).is_file()
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:

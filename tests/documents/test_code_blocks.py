@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 from code_blocks import (
     PAGES,
     ROOT,
@@ -23,6 +22,7 @@ from code_blocks import (
     small_python,
     small_toml,
 )
+
 from minutiae.cli.main import main
 
 SHOWN_ONLY = {"text", "mermaid", ""}
@@ -41,7 +41,7 @@ RUN_ELSEWHERE = [
     r"tensorboard .*",
     r"python benchmarks/(throughput|returns)\.py .*",  # their own tests run them small: tests/benchmarks
 ]
-"""Commands of a shell that are not ours to test here: CI itself runs `scripts/test` and `scripts/docs` on each change."""
+"""Commands of a shell that are not ours to test here: CI itself runs `scripts/test` and `scripts/docs`."""
 
 GIVEN: dict[str, dict[str, Any]] = {"README.md": {"observation": np.zeros(3)}}
 """Names that a page's Python takes from its reader."""
@@ -120,10 +120,10 @@ def test_blocks_run(page: Path, tmp_path: Path, elsewhere: dict[str, str], monke
 
 
 def test_commands_are_scaled_and_not_changed() -> None:
-    assert small_command("minutiae train ppo Hopper-v5 --seeds 5 --steps 200000 --name a".split()) == (
-        f"minutiae train ppo Hopper-v5 --seeds 2 --steps {STEPS} --name a".split()
-    )
-    assert small_command("minutiae plot runs/with".split()) == "minutiae plot runs/with".split()
+    assert small_command(
+        ["minutiae", "train", "ppo", "Hopper-v5", "--seeds", "5", "--steps", "200000", "--name", "a"]
+    ) == (f"minutiae train ppo Hopper-v5 --seeds 2 --steps {STEPS} --name a".split())
+    assert small_command(["minutiae", "plot", "runs/with"]) == ["minutiae", "plot", "runs/with"]
     assert (
         small_python('minutiae.train("ppo", "A-v1", steps=200_000)') == f'minutiae.train("ppo", "A-v1", steps={STEPS})'
     )
