@@ -29,6 +29,8 @@ AWAITED = ("coming-from.md", "reproduction/README.md")
 
 EQUATION = re.compile(r'<(span|div) class="arithmatex">(?:\\\(|\\\[)(.*?)(?:\\\)|\\\])</\1>', re.DOTALL)
 
+FUNCTION = re.compile(r"(?<!<msup>)(?<!<msub>)(<mi>(?:log|tanh)</mi>)(?!<mo stretchy=\"false\">&#x00028;|</mrow>)")
+
 
 def mathml(latex: str, block: bool) -> str:
     """LaTeX as MathML, which browsers draw by themselves: no script, no font, no network.
@@ -37,6 +39,8 @@ def mathml(latex: str, block: bool) -> str:
         ValueError: something of the LaTeX is unknown and would be shown as it is.
     """
     converted = str(convert(latex, display="block" if block else "inline")).replace("\\_", "_")
+    # A function and its argument stand apart, unless there is a parenthesis between them.
+    converted = FUNCTION.sub(r"\1<mspace width='0.17em'/>", converted)
     if re.search(r"\\|<m[ion]>&</m[ion]>", converted):
         raise ValueError(f"no MathML for {latex!r}; write it with what latex2mathml knows")
     return converted

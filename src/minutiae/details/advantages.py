@@ -25,7 +25,7 @@ class Advantages:
             "discount V_{t+1} - V_t."
         ),
         equation=(
-            r"A_t = \delta_t + \gamma \lambda (1 - e_t) A_{t+1}, \quad \delta_t = r_t + \gamma (1 - d_t) "
+            r"A_t = \delta_t + \gamma \lambda (1 - e_t) A_{t+1} \qquad \delta_t = r_t + \gamma (1 - d_t) "
             r"V(s_{t+1}) - V(s_t)"
         ),
         source=f"{GAE}, equation 16; {HUANG}, core detail 5",

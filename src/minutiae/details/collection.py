@@ -142,9 +142,8 @@ class Collection:
             r"a_{\text{simulator}} = \begin{cases} a & \text{off} \\ "
             r"\operatorname{clip}(a, l, h) & \text{clip\_at\_environment} \\ "
             r"\operatorname{clip}(a, l, h), \text{ stored as well} & \text{clip\_stored} \\ "
-            r"l + \frac{h - l}{2} (\tanh u + 1), \quad "
-            r"\log \pi(a) = \log \mathcal{N}(u) - \sum_j \log \frac{h_j - l_j}{2} (1 - \tanh^2 u_j) & \text{tanh} "
-            r"\end{cases}"
+            r"l + \frac{h - l}{2} (\tanh u + 1) & \text{tanh} \end{cases} \qquad "
+            r"\text{tanh: } \log \pi(a) = \log \mathcal{N}(u) - \sum_j \log \frac{h_j - l_j}{2} (1 - \tanh^2 u_j)"
         ),
         source=f"{HUANG}, continuous detail 5; {ANDRYCHOWICZ}; {HSU}",
         finding=f"{ANDRYCHOWICZ}: tanh slightly better than clipping on some tasks.",

@@ -37,7 +37,8 @@ class Detail:
         default: the level of a plain config (`None` for the environment, which has none).
         title: two to eight words.
         rule: what each level does, as plain-text equations.
-        equation: the same as LaTeX, where it is an equation; named levels stand in it as text.
+        equation: the same as LaTeX, where it is an equation; named levels stand in it as text, and
+            `\\qquad` parts what may stand on lines of their own.
         source: papers and repositories that introduced it.
         finding: what was measured about it, and by whom.
         where: what implements it, `module:function` or `module:class.method`.

@@ -36,7 +36,7 @@ class PolicyUpdate:
         title="ratio clipping",
         rule=("L = mean min(rho A, clip(rho, 1 - eps, 1 + eps) A), rho = new / old probability; off: L = mean rho A."),
         equation=(
-            r"L = \mathbb{E}[\min(\rho A, \operatorname{clip}(\rho, 1 - \varepsilon, 1 + \varepsilon) A)], \quad "
+            r"L = \mathbb{E}[\min(\rho A, \operatorname{clip}(\rho, 1 - \varepsilon, 1 + \varepsilon) A)] \qquad "
             r"\rho = \frac{\pi_\theta(a | s)}{\pi_{\text{old}}(a | s)}"
         ),
         source=f"{PPO}, equation 7",
@@ -95,7 +95,7 @@ class PolicyUpdate:
             "KL d, beta / 2 if d < target / 1.5, 2 beta if d > 1.5 target."
         ),
         equation=(
-            r"L \leftarrow L - \beta_i \mathbb{E}[\operatorname{KL}(\pi_{\text{old}} \| \pi_\theta)], \quad "
+            r"L \leftarrow L - \beta_i \mathbb{E}[\operatorname{KL}(\pi_{\text{old}} \| \pi_\theta)] \qquad "
             r"\beta_{i+1} = \begin{cases} 0 & \text{off} \\ \beta_i & \text{fixed} \\ "
             r"\beta_i / 2 & \text{adaptive, where } d_i < d^* / 1.5 \\ "
             r"2 \beta_i & \text{adaptive, where } d_i > 1.5 d^* \\ "
@@ -170,7 +170,7 @@ class PolicyUpdate:
             r"\widehat{\operatorname{KL}} = \begin{cases} \mathbb{E}[-D] & \text{k1} \\ "
             r"\mathbb{E}[D^2] / 2 & \text{k2} \\ \mathbb{E}[e^D - 1 - D] & \text{k3} \\ "
             r"\mathbb{E}[\operatorname{KL}(\pi_{\text{old}} \| \pi_\theta)] & \text{exact} "
-            r"\end{cases} \quad D = \log \pi_\theta(a | s) - \log \pi_{\text{old}}(a | s)"
+            r"\end{cases} \qquad D = \log \pi_\theta(a | s) - \log \pi_{\text{old}}(a | s)"
         ),
         source=f"k1: {SPINNING_UP}; k2: {PPO2} (logged); k3: {SB3}, {CLEANRL}",
         finding="k1 can be negative; k2 and k3 cannot.",

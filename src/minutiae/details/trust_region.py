@@ -25,7 +25,7 @@ class TrustRegion:
         title="trust-region radius",
         rule="mean KL(old || new) <= delta; the full step is sqrt(2 delta / (s' F s)) s.",
         equation=(
-            r"\mathbb{E}[\operatorname{KL}(\pi_{\text{old}} \| \pi_\theta)] \le \delta, \quad "
+            r"\mathbb{E}[\operatorname{KL}(\pi_{\text{old}} \| \pi_\theta)] \le \delta \qquad "
             r"\Delta\theta = \sqrt{\frac{2 \delta}{s^\top F s}} \; s"
         ),
         source=f"{TRPO}, appendix C; 0.01 in {TRPO_MPI}",
@@ -95,9 +95,9 @@ class TrustRegion:
         title="conjugate-gradient iterations",
         rule="(F + damping I) s = g is solved approximately by so many steps from s = 0.",
         equation=(
-            r"s_{k+1} = s_k + \alpha_k p_k, \quad \alpha_k = \frac{q_k^\top q_k}{p_k^\top F p_k}, \quad "
+            r"s_{k+1} = s_k + \alpha_k p_k, \quad \alpha_k = \frac{q_k^\top q_k}{p_k^\top F p_k} \qquad "
             r"q_{k+1} = q_k - \alpha_k F p_k, \quad p_{k+1} = q_{k+1} + \frac{q_{k+1}^\top q_{k+1}}{q_k^\top q_k} "
-            r"p_k, \quad "
+            r"p_k \qquad "
             r"s_0 = 0, \; q_0 = p_0 = g"
         ),
         source=f"{TRPO}, appendix C; 10 in {TRPO_MPI}",

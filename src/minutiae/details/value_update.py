@@ -29,7 +29,7 @@ class ValueUpdate:
             r"\ell = \begin{cases} (V - G)^2 & \text{off} \\ "
             r"\max((V - G)^2, (V_c - G)^2) & \text{max} \\ \min((V - G)^2, (V_c - G)^2) & \text{min} \\ "
             r"(V_c - G)^2 & \text{clipped\_only} \\ \max(V - G, V_c - G)^2 & \text{max\_signed} "
-            r"\end{cases} \quad V_c = V_{\text{old}} + \operatorname{clip}(V - V_{\text{old}}, -\varepsilon, "
+            r"\end{cases} \qquad V_c = V_{\text{old}} + \operatorname{clip}(V - V_{\text{old}}, -\varepsilon, "
             r"\varepsilon)"
         ),
         source=(

@@ -71,7 +71,7 @@ def detail_page(name: str, effects: Sequence[MeasuredEffect] = (), links: Sequen
         f"# `{name}`",
         f"{capitalized(plain(detail.title))}. Theme: {detail.theme}.",
         "## Rule",
-        f"$$\n{detail.equation}\n$$" if detail.equation else "",
+        *(f"$$\n{part}\n$$" for part in detail.equation.split(r" \qquad ") if part),
         prose(detail.rule, name),
         f"Symbols: [how PPO works]({SYMBOLS})." if detail.equation else "",
         "## Levels",
