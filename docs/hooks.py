@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import html
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from mkdocs.structure.files import File, Files
 from minutiae.details import CATALOGUE, THEMES
 from minutiae.reports.detail_pages import catalogue_page, detail_page
 from minutiae.reports.measured_effects import measured_effects, studies_under
+from minutiae.reports.study.words import capitalized
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -74,19 +76,15 @@ def with_details(nav: list[Any]) -> list[Any]:
     """The navigation with the pages of all details, by theme, below the catalogue's; what is not there left out."""
     result: list[Any] = []
     for entry in nav:
-        if isinstance(entry, dict):
-            ((title, below),) = entry.items()
-            if isinstance(below, list):
-                result.append({title: with_details(below)})
-            elif _there(below):
-                result.append(entry)
-            continue
-        if _there(entry):
+        ((title, below),) = entry.items() if isinstance(entry, dict) else ((None, entry),)
+        if isinstance(below, list):
+            result.append({title: with_details(below)})
+        elif _there(below):
             result.append(entry)
-        if entry == "details/index.md":
+        if below == "details/index.md":
             for theme in THEMES:
                 names = [name for name, detail in CATALOGUE.items() if detail.theme == theme]
-                result.append({theme.capitalize(): [f"details/{name}.md" for name in names]})
+                result.append({capitalized(theme): [f"details/{name}.md" for name in names]})
     return result
 
 
@@ -105,6 +103,14 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for path, text in generated_pages().items():
         files.append(File.generated(config, path, content=text))
     return files
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """The tables of reports as they are, where the reports link to them."""
+    for table in DOCS.glob("**/report/tables/*.md"):
+        copy = Path(config.site_dir) / table.relative_to(DOCS)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(table, copy)
 
 
 def on_page_content(content: str, **_: Any) -> str:

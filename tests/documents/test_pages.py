@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import tomllib
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import yaml
@@ -65,5 +64,5 @@ def test_citation_has_what_the_format_requires() -> None:
 def test_every_page_is_in_the_navigation() -> None:
     navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     for page in PROSE:
-        if page.startswith("docs/") and not Path(page).match("docs/*/returns.md"):
+        if page.startswith("docs/") and page != "docs/returns/returns.md":
             assert page.removeprefix("docs/") in navigation, page

@@ -52,8 +52,8 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def pages(site: Path) -> dict[Path, Page]:
-    """All pages but the reports, which have tests of their own, and the page for missing ones."""
-    found = [path for path in site.rglob("*.html") if "report" not in path.parts and path.name != "404.html"]
+    """All pages, those of reports among them, but the one for missing pages."""
+    found = [path for path in site.rglob("*.html") if path.name != "404.html"]
     return {path: Page(path.read_text(encoding="utf-8")) for path in found}
 
 
@@ -102,3 +102,8 @@ def test_the_api_is_complete(site: Path) -> None:
         f"minutiae.statistics.{name}" for name in statistics.__all__ if name != "StatisticsError"
     }
     assert missing - anchors == set()
+
+
+def test_the_navigation_leads_to_every_detail(site: Path, pages: dict[Path, Page]) -> None:
+    links = {Path(urlsplit(link).path).name for link in pages[site / "start.html"].links if "details/" in link}
+    assert {f"{name}.html" for name in CATALOGUE} <= links

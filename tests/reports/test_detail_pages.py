@@ -80,9 +80,10 @@ def test_effects_on_a_page(tmp_path: Path) -> None:
     found = measured_effects("discount", [study(tmp_path / "three", rows, "n = 80 runs.")])
     page = detail_page("discount", found, ["../studies/three/report/index.html"])
     assert (
-        "| discount | 0.9 → 0.99 | A-v1, final return | −412 [−604, −220] | 80 "
+        "| discount | 0.9 → 0.99 | A-v1, final return | **−412&nbsp;[−604,&nbsp;−220]** | 80 "
         "| [three](../studies/three/report/index.html) |" in page
     )
+    assert "- [three](../studies/three/report/index.html): Why?\n" in page
     assert "No study in this repository has crossed it yet." in detail_page("discount")
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from minutiae.details import CATALOGUE, IMPLEMENTATIONS, REFERENCES, THEMES, Detail, preset, preset_names
 from minutiae.reports.implementation import implementation
 from minutiae.reports.measured_effects import MeasuredEffect
-from minutiae.reports.study.words import capitalized, interval
+from minutiae.reports.study.words import capitalized, clear, interval
 
 SYMBOLS = "../how-ppo-works.md#symbols"
 """Where a page of the documentation explains the letters of the equations."""
@@ -142,26 +142,21 @@ def _measured(effects: Sequence[MeasuredEffect], links: Sequence[str]) -> str:
     if not effects:
         return "No study in this repository has crossed it yet."
     lines = ["| effect | levels | on | change, 95 % interval | runs | study |", "|---|---|---|---|---|---|"]
+    asked = {}
     for effect, link in zip(effects, links, strict=True):
-        change = interval(effect.change, sign=True)
+        change = interval(effect.change, sign=True).replace(" ", "&nbsp;")
+        change = f"**{change}**" if clear(effect.change) else change
         on = ", ".join(filter(None, (effect.environment, effect.outcome)))
-        cells = (
-            plain(effect.effect),
-            effect.levels,
-            on,
-            change,
-            f"{effect.change.n:,}",
-            f"[{effect.study.name}]({link})",
-        )
+        study = f"[{effect.study.name}]({link})"
+        cells = (plain(effect.effect), plain(effect.levels), on, change, f"{effect.change.n:,}", study)
         lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(
-        [
-            *lines,
-            "",
-            "Intervals hold together within a study's table. A row `a x b` is an interaction: how "
-            "much the effect of one changes when the other is turned.",
-        ]
+        asked[study] = effect.question
+    explained = (
+        "Intervals hold together within a study's table; those that leave out zero are bold. A row `a x b` is an "
+        "interaction: how much the effect of one changes when the other is turned."
     )
+    questions = [f"- {study}: {plain(question)}" for study, question in asked.items()]
+    return "\n".join([*lines, "", explained, "", *questions])
 
 
 def _code(detail: Detail) -> str:
