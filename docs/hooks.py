@@ -16,7 +16,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
 from minutiae.details import CATALOGUE, THEMES
-from minutiae.reports.detail_pages import catalogue_page, detail_page
+from minutiae.reports.detail_pages import catalogue_page, detail_page, presets_table
 from minutiae.reports.measured_effects import measured_effects, studies_under
 from minutiae.reports.study.words import capitalized
 
@@ -111,6 +111,11 @@ def on_post_build(config: MkDocsConfig) -> None:
         copy = Path(config.site_dir) / table.relative_to(DOCS)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(table, copy)
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """The table of presets where a page asks for it."""
+    return markdown.replace("<!-- table of presets -->", presets_table())
 
 
 def on_page_content(content: str, **_: Any) -> str:

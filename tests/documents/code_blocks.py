@@ -71,14 +71,17 @@ def commands(block: Block) -> list[list[str]]:
 
 
 def small_command(words: list[str]) -> list[str]:
-    """A `minutiae` command that does the same with fewer steps, seeds, episodes and pictures."""
+    """A `minutiae` command that does the same with fewer steps, seeds, episodes, pictures and processes."""
     kind = words[1] if len(words) > 1 else ""
     if kind == "train" and not {"--config", "--show-config", "--help"} & set(words):
-        return with_option(with_option(words, "--steps", STEPS, add=True), "--seeds", SEEDS)
+        words = with_option(with_option(words, "--steps", STEPS, add=True), "--seeds", SEEDS)
+        return with_option(words, "--workers", 1, add="--seeds" in words)
     if kind == "evaluate":
         return with_option(words, "--episodes", EPISODES, add=True)
     if kind == "watch":
         return with_option(words, "--max-steps", 3, add=True)
+    if words[1:3] == ["study", "run"]:
+        return with_option(words, "--workers", 1, add=True)
     if words[1:3] == ["study", "plan"] and "--quick" not in words:
         return [*words, "--quick"]
     return words

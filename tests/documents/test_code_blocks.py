@@ -122,7 +122,7 @@ def test_blocks_run(page: Path, tmp_path: Path, elsewhere: dict[str, str], monke
 def test_commands_are_scaled_and_not_changed() -> None:
     assert small_command(
         ["minutiae", "train", "ppo", "Hopper-v5", "--seeds", "5", "--steps", "200000", "--name", "a"]
-    ) == (f"minutiae train ppo Hopper-v5 --seeds 2 --steps {STEPS} --name a".split())
+    ) == (f"minutiae train ppo Hopper-v5 --seeds 2 --steps {STEPS} --name a --workers 1".split())
     assert small_command(["minutiae", "plot", "runs/with"]) == ["minutiae", "plot", "runs/with"]
     assert (
         small_python('minutiae.train("ppo", "A-v1", steps=200_000)') == f'minutiae.train("ppo", "A-v1", steps={STEPS})'

@@ -67,6 +67,11 @@ def test_every_detail_has_a_page(site: Path) -> None:
             assert level in text
 
 
+def test_the_presets_are_listed(site: Path) -> None:
+    page = (site / "presets.html").read_text(encoding="utf-8")
+    assert all(f"<td><code>{name}</code></td>" in page for name in minutiae.preset_names())
+
+
 def test_equations_are_drawn_by_the_browser(site: Path) -> None:
     for name, detail in CATALOGUE.items():
         page = (site / "details" / f"{name}.html").read_text(encoding="utf-8")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from minutiae.details import CATALOGUE
-from minutiae.reports.detail_pages import catalogue_page, detail_page, plain, prose
+from minutiae.details import CATALOGUE, preset_names
+from minutiae.reports.detail_pages import catalogue_page, detail_page, plain, presets_table, prose
 from minutiae.reports.measured_effects import measured_effects, studies_under
 
 DOCS = Path(__file__).resolve().parent.parent.parent / "docs"
@@ -36,6 +36,12 @@ def test_who_uses_which() -> None:
     assert "| OpenAI Baselines ppo2 | `max` |\n" in page
     assert "| minutiae trpo+ | `max` |" in page
     assert "| minutiae ppo | without effect |" in detail_page("max_kl")
+
+
+def test_every_preset_is_in_the_table() -> None:
+    lines = presets_table().splitlines()[2:]
+    assert [line.split("`")[1] for line in lines] == list(preset_names())
+    assert lines[0].startswith("| `ppo` | PPO as we recommend it")
 
 
 def test_the_catalogue_has_every_detail_and_marks_what_was_measured() -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from minutiae.details import CATALOGUE, IMPLEMENTATIONS, REFERENCES, THEMES, Detail, preset, preset_names
+from minutiae.details import CATALOGUE, IMPLEMENTATIONS, REFERENCES, THEMES, Detail, preset, preset_names, preset_table
 from minutiae.reports.implementation import implementation
 from minutiae.reports.measured_effects import MeasuredEffect
 from minutiae.reports.study.words import capitalized, clear, interval
@@ -25,7 +25,7 @@ _WRITTEN = {
 }
 
 
-def catalogue_page(effects: dict[str, Sequence[MeasuredEffect]]) -> str:
+def catalogue_page(effects: Mapping[str, Sequence[MeasuredEffect]]) -> str:
     """All details by theme: what each is called, its default, what presets set; then the sources.
 
     Args:
@@ -89,6 +89,12 @@ def detail_page(name: str, effects: Sequence[MeasuredEffect] = (), links: Sequen
         _code(detail),
     ]
     return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def presets_table() -> str:
+    """The plain presets and what each of them is, as a table."""
+    rows = [f"| `{entry.name}` | {plain(entry.description)} |" for entry in preset_table() if entry.flavour is None]
+    return "\n".join(["| preset | what it is |", "|---|---|", *rows])
 
 
 def plain(text: str) -> str:
