@@ -17,8 +17,9 @@ from mkdocs.structure.files import File, Files
 
 from minutiae.details import CATALOGUE, THEMES
 from minutiae.reports.detail_pages import catalogue_page, detail_page, presets_table
-from minutiae.reports.measured_effects import measured_effects, studies_under
+from minutiae.reports.measured_effects import measured_effects, pages_with_effects
 from minutiae.reports.study.words import capitalized
+from minutiae.reproduction.protocol import ITEMS, Protocol
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -59,13 +60,23 @@ def with_equations(page: str) -> str:
     return EQUATION.sub(replaced, page)
 
 
+def reproduction_bundles() -> dict[str, list[str]]:
+    """The factors of the reproduction that turn several details together: its pages have no study.toml beside them."""
+    bundles = {}
+    for item in ITEMS.values():
+        if item.study is not None:
+            for factor, levels in item.study(Protocol(item.tasks, item.agents)).bundles.items():
+                bundles[factor] = sorted({name for details in levels.values() for name in details})
+    return bundles
+
+
 def generated_pages() -> dict[str, str]:
     """Path below docs/ and Markdown of every page that no file holds."""
-    studies = studies_under(DOCS)
-    effects = {name: measured_effects(name, studies) for name in CATALOGUE}
+    reports, bundles = pages_with_effects(DOCS), reproduction_bundles()
+    effects = {name: measured_effects(name, reports, bundles) for name in CATALOGUE}
     pages = {"details/index.md": catalogue_page(effects)}
     for name, found in effects.items():
-        links = [f"../{effect.study.relative_to(DOCS).as_posix()}/report/index.html" for effect in found]
+        links = [f"../{effect.page.relative_to(DOCS).as_posix()}/index.html" for effect in found]
         pages[f"details/{name}.md"] = detail_page(name, found, links)
     for source, target in FROM_ROOT.items():
         pages[target] = (ROOT / source).read_text(encoding="utf-8").replace("](docs/", "](")
@@ -99,7 +110,10 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the generated pages."""
+    """Add the generated pages; where a report has a page of its own, its README.md is not a second one."""
+    for file in list(files.documentation_pages()):
+        if file.name == "index" and (DOCS / file.src_uri).with_name("index.html").is_file():
+            files.remove(file)
     for path, text in generated_pages().items():
         files.append(File.generated(config, path, content=text))
     return files
@@ -107,7 +121,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_post_build(config: MkDocsConfig) -> None:
     """The tables of reports as they are, where the reports link to them."""
-    for table in DOCS.glob("**/report/tables/*.md"):
+    for table in DOCS.glob("**/tables/*.md"):
         copy = Path(config.site_dir) / table.relative_to(DOCS)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(table, copy)

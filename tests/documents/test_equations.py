@@ -54,6 +54,12 @@ def test_what_is_not_understood_is_refused(latex: str) -> None:
         hooks.mathml(latex, block=True)
 
 
+def test_factors_of_the_reproduction_lead_to_their_details() -> None:
+    bundles = hooks.reproduction_bundles()
+    assert bundles["reward_normalization"] == ["reward_clipping", "reward_scaling"]
+    assert "initialization_policy_head_gain" in bundles["network_initialization"]
+
+
 def test_a_page_keeps_everything_but_its_equations() -> None:
     page = '<p>so <span class="arithmatex">\\(a &lt; b\\)</span> holds</p><div class="arithmatex">\\[x\\]</div>'
     converted = hooks.with_equations(page)

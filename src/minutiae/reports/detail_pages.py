@@ -153,15 +153,17 @@ def _measured(effects: Sequence[MeasuredEffect], links: Sequence[str]) -> str:
         change = interval(effect.change, sign=True).replace(" ", "&nbsp;")
         change = f"**{change}**" if clear(effect.change) else change
         on = ", ".join(filter(None, (effect.environment, effect.outcome)))
-        study = f"[{effect.study.name}]({link})"
-        cells = (plain(effect.effect), plain(effect.levels), on, change, f"{effect.change.n:,}", study)
+        study = f"[{effect.study}]({link})"
+        bundles = [f"{factor}: {', '.join(names)}" for factor, names in effect.together.items()]
+        name = plain(effect.effect) + "".join(f"<br>({plain(bundle)})" for bundle in bundles)
+        cells = (name, plain(effect.levels), on, change, f"{effect.change.n:,}", study)
         lines.append(f"| {' | '.join(cells)} |")
         asked[study] = effect.question
     explained = (
         "Intervals hold together within a study's table; those that leave out zero are bold. A row `a x b` is an "
         "interaction: how much the effect of one changes when the other is turned."
     )
-    questions = [f"- {study}: {plain(question)}" for study, question in asked.items()]
+    questions = [f"- {study}: {plain(question)}" for study, question in asked.items() if question]
     return "\n".join([*lines, "", explained, "", *questions])
 
 
