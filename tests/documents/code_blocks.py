@@ -87,6 +87,10 @@ def small_command(words: list[str]) -> list[str]:
         return with_option(words, "--episodes", EPISODES, add=True)
     if kind == "watch":
         return with_option(words, "--max-steps", 3, add=True)
+    if kind == "reproduce" and len(words) > 2 and not {"--list", "--judge", "--help"} & set(words):
+        words = with_option(with_option(words, "--steps", STEPS, add=True), "--agents", SEEDS, add=True)
+        words = with_option(with_option(words, "--tasks", "hopper", add=True), "--workers", 1, add=True)
+        return with_option(words, "--learning-rates", 1e-4, add=words[2] == "figure1")
     if words[1:3] == ["study", "run"]:
         return with_option(words, "--workers", 1, add=True)
     if words[1:3] == ["study", "plan"] and "--quick" not in words:
@@ -94,7 +98,7 @@ def small_command(words: list[str]) -> list[str]:
     return words
 
 
-def with_option(words: list[str], option: str, value: int, add: bool = False) -> list[str]:
+def with_option(words: list[str], option: str, value: int | float | str, add: bool = False) -> list[str]:
     """`option` with `value` in place of its own, or added where it is missing and `add` is set."""
     if option in words:
         place = words.index(option) + 1

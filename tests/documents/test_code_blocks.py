@@ -123,6 +123,9 @@ def test_commands_are_scaled_and_not_changed() -> None:
     assert small_command(
         ["minutiae", "train", "ppo", "Hopper-v5", "--seeds", "5", "--steps", "200000", "--name", "a"]
     ) == (f"minutiae train ppo Hopper-v5 --seeds 2 --steps {STEPS} --name a --workers 1".split())
+    assert small_command(["minutiae", "reproduce", "table2", "--agents", "10"]) == (
+        f"minutiae reproduce table2 --agents 2 --steps {STEPS} --tasks hopper --workers 1".split()
+    )
     assert small_command(["minutiae", "plot", "runs/with"]) == ["minutiae", "plot", "runs/with"]
     assert (
         small_python('minutiae.train("ppo", "A-v1", steps=200_000)') == f'minutiae.train("ppo", "A-v1", steps={STEPS})'

@@ -145,7 +145,7 @@ class Preprocessing:
             "episode."
         ),
         equation=(
-            r"R_t = \gamma m_t R_{t-1} + r_t, \quad m_t = \begin{cases} 1 & \text{never} \\ "
+            r"R_t = \gamma m_t R_{t-1} + r_t \qquad m_t = \begin{cases} 1 & \text{never} \\ "
             r"1 - e_{t-1} & \text{on\_done} \\ 1 - d_{t-1} & \text{on\_terminated} \\ "
             r"1 - e_{t-1}, \text{ and } 0 \text{ after a reset from outside} & \text{on\_reset} \\ "
             r"1 - d_t & \text{gymnasium} "
