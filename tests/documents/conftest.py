@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import sys
 from pathlib import Path
 
@@ -17,9 +19,15 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from mkdocs.commands.build import build
     from mkdocs.config import load_config
 
-    folder = tmp_path_factory.mktemp("site")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("NO_MKDOCS_2_WARNING", "1")
-        patch.chdir(ROOT)
-        build(load_config(str(ROOT / "mkdocs.yml"), site_dir=str(folder), strict=True))
+    base = tmp_path_factory.getbasetemp()
+    # Below pytest-xdist every worker has a folder of its own inside the session's; one builds, the others wait.
+    base = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    folder, done = base / "site", base / "site-is-built"
+    with (base / "site-lock").open("w") as lock, pytest.MonkeyPatch.context() as patch:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not done.exists():
+            patch.setenv("NO_MKDOCS_2_WARNING", "1")
+            patch.chdir(ROOT)
+            build(load_config(str(ROOT / "mkdocs.yml"), site_dir=str(folder), strict=True))
+            done.touch()
     return folder

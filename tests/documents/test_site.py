@@ -14,8 +14,6 @@ import minutiae
 from minutiae import statistics
 from minutiae.details import CATALOGUE
 
-pytestmark = pytest.mark.xdist_group("site")
-
 LOADS = {
     "script": "src",
     "link": "href",
