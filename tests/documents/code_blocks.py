@@ -78,7 +78,10 @@ def commands(block: Block) -> list[list[str]]:
 
 
 def small_command(words: list[str]) -> list[str]:
-    """A `minutiae` command that does the same with fewer steps, seeds, episodes, pictures and processes."""
+    """A command that does the same with fewer steps, seeds, episodes, pictures and processes."""
+    if words[1:3] == ["benchmarks/returns.py", "train"]:
+        words = with_option(with_option(words, "--steps", STEPS, add=True), "--seeds", SEEDS, add=True)
+        return with_option(with_option(words, "--tasks", "Hopper-v5", add=True), "--workers", 1, add=True)
     kind = words[1] if len(words) > 1 else ""
     if kind == "train" and not {"--config", "--show-config", "--help"} & set(words):
         words = with_option(with_option(words, "--steps", STEPS, add=True), "--seeds", SEEDS)

@@ -32,16 +32,15 @@ RUN_ELSEWHERE = [
     r"python3 -m venv \.venv",
     r"pip install .*",
     r"source \.venv/bin/activate",
-    r"git (clone|switch|commit|push) .*",
-    r"cd .*",
-    r"bash scripts/(test|docs|test-pythons|pages)( .*)?",
-    r"(ruff|mypy|mkdocs)( .*)?",
-    r"python scripts/freeze\.py .*",
-    r"python -m pytest .*",
-    r"tensorboard .*",
-    r"python benchmarks/(throughput|returns)\.py .*",  # their own tests run them small: tests/benchmarks
+    r"bash scripts/(test|docs)( .*)?",
+    r"(ruff|mypy)( .*)?",
+    r"python benchmarks/throughput\.py .*",  # run small by tests/benchmarks
+    r"python examples/\w+\.py( .*)?",  # run small by tests/test_examples.py
 ]
 """Commands of a shell that are not ours to test here: CI itself runs `scripts/test` and `scripts/docs`."""
+
+SCRIPTS = {"benchmarks/returns.py"}
+"""Programs of the repository that pages tell people to run, and that nothing else tests."""
 
 GIVEN: dict[str, dict[str, Any]] = {"README.md": {"observation": np.zeros(3)}}
 """Names that a page's Python takes from its reader."""
@@ -93,8 +92,8 @@ class Reader:
         line = " ".join(words)
         if words[0] == "minutiae":
             assert main(small_command(words)[1:]) == 0, f"{where}: {line}"
-        elif words[0] == "python" and (self.folder / words[1]).is_file():
-            command = [sys.executable, *words[1:]]
+        elif words[0] == "python" and words[1] in SCRIPTS:
+            command = [sys.executable, str(ROOT / words[1]), *small_command(words)[2:]]
             done = subprocess.run(command, env=self.environment, capture_output=True, text=True)
             assert done.returncode == 0, f"{where}: {line}\n{done.stderr}"
         else:
