@@ -14,6 +14,7 @@ from typing import Any
 from latex2mathml.converter import convert
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
 
 from minutiae.details import CATALOGUE, THEMES
 from minutiae.reports.detail_pages import catalogue_page, detail_page, presets_table
@@ -27,7 +28,7 @@ DOCS = ROOT / "docs"
 FROM_ROOT = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
 """Files that GitHub wants at the root of the repository and the site shows as pages."""
 
-AWAITED = ("coming-from.md", "reproduction/README.md")
+AWAITED = ("reproduction/README.md",)
 """Pages that enter the navigation once they are written."""
 
 EQUATION = re.compile(r'<(span|div) class="arithmatex">(?:\\\(|\\\[)(.*?)(?:\\\)|\\\])</\1>', re.DOTALL)
@@ -127,9 +128,21 @@ def on_post_build(config: MkDocsConfig) -> None:
         shutil.copyfile(table, copy)
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:
-    """The table of presets where a page asks for it."""
-    return markdown.replace("<!-- table of presets -->", presets_table())
+def with_links(markdown: str) -> str:
+    """A table of another trainer's arguments, its third column (our details) linked to their pages."""
+    lines = markdown.splitlines()
+    for place, line in enumerate(lines):
+        cells = line.split("|")
+        if len(cells) > 4 and (found := re.fullmatch(r" `(\w+)`(.*)", cells[3])) and found[1] in CATALOGUE:
+            cells[3] = f" [`{found[1]}`](../details/{found[1]}.md){found[2]}"
+            lines[place] = "|".join(cells)
+    return "\n".join(lines)
+
+
+def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
+    """The table of presets where a page asks for it; links from other trainers' arguments to details."""
+    markdown = markdown.replace("<!-- table of presets -->", presets_table())
+    return with_links(markdown) if page.file.src_uri.startswith("coming-from/") else markdown
 
 
 def on_page_content(content: str, **_: Any) -> str:

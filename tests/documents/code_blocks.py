@@ -74,6 +74,7 @@ def commands(block: Block) -> list[list[str]]:
     """The commands of a `console` block as words, comments left out, `&&` and continued lines resolved."""
     joined = block.text.replace("\\\n", " ")
     lines = [shlex.split(part, comments=True) for line in joined.splitlines() for part in line.split("&&")]
+    lines = [words[1:] if words[:1] == ["srun"] else words for words in lines]
     return [[words[0].removeprefix(".venv/bin/"), *words[1:]] for words in lines if words]
 
 
@@ -95,6 +96,9 @@ def small_command(words: list[str]) -> list[str]:
         words = with_option(with_option(words, "--tasks", "hopper", add=True), "--workers", 1, add=True)
         return with_option(words, "--learning-rates", 1e-4, add=words[2] == "figure1")
     if words[1:3] == ["study", "run"]:
+        # On this machine and in its own folders: clusters have tests of their own.
+        words = [word.removeprefix("/") if word.startswith("/shared/") else word for word in words]
+        words = with_option(words, "--on", "local")
         return with_option(words, "--workers", 1, add=True)
     if words[1:3] == ["study", "plan"] and "--quick" not in words:
         return [*words, "--quick"]

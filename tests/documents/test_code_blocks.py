@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import re
 import subprocess
 import sys
@@ -32,12 +33,16 @@ RUN_ELSEWHERE = [
     r"python3 -m venv \.venv",
     r"pip install .*",
     r"source \.venv/bin/activate",
+    r"ray start .*",  # by tests/studies/test_ray.py
     r"bash scripts/(test|docs)( .*)?",
     r"(ruff|mypy)( .*)?",
     r"python benchmarks/throughput\.py .*",  # run small by tests/benchmarks
     r"python examples/\w+\.py( .*)?",  # run small by tests/test_examples.py
 ]
 """Commands of a shell that are not ours to test here: CI itself runs `scripts/test` and `scripts/docs`."""
+
+ON_A_CLUSTER = {"docs/studies/cluster.md"}
+"""Pages whose Python needs several machines: tests/studies/test_ray.py runs it, here its imports are."""
 
 SCRIPTS = {"benchmarks/returns.py"}
 """Programs of the repository that pages tell people to run, and that nothing else tests."""
@@ -53,9 +58,13 @@ class Reader:
 
     def __init__(self, page: Path, folder: Path, environment: dict[str, str]) -> None:
         self.page, self.folder, self.environment = page, folder, environment
-        self.names: dict[str, Any] = dict(GIVEN.get(page.relative_to(ROOT).as_posix(), {}))
+        self.name = page.relative_to(ROOT).as_posix()
+        self.names: dict[str, Any] = dict(GIVEN.get(self.name, {}))
         for study in ROOT.glob("docs/studies/*/study.toml"):
             self.write(study.relative_to(ROOT).as_posix(), small_toml(study.read_text(encoding="utf-8")))
+        for block in blocks(ROOT / "README.md"):
+            if block.title == "clipping.toml":  # which other pages go on with
+                self.write(block.title, small_toml(block.text))
 
     def write(self, name: str, text: str) -> None:
         """A file of the reader's folder."""
@@ -79,12 +88,21 @@ class Reader:
             )
 
     def python(self, block: Block, where: str) -> None:
-        """Run it in the names of the page, or keep it as the module that its title or first comment says it is."""
+        """Run it in the names of the page, or import it as the module that its title or first comment says it is."""
         text = small_python(block.text)
-        module = re.search(r"# in a module that Python finds, here ([\w/]+\.py)", block.text)
-        if block.title or module:
-            self.write(block.title or module[1], definitions(text) if module else text)
-        if not block.title:
+        part = re.search(r"# in a module that Python finds, here ([\w/]+)\.py", block.text)
+        if part:
+            self.write(f"{part[1]}.py", definitions(text))
+        whole = re.match(r"# ([\w/]+)\.py\n", block.text)
+        name = block.title.removesuffix(".py") or (whole[1] if whole else "")
+        if name:
+            self.write(f"{name}.py", text)
+            importlib.invalidate_caches()
+            importlib.import_module(name.replace("/", "."))
+        elif self.name in ON_A_CLUSTER:
+            imports = [node for node in ast.parse(text).body if isinstance(node, ast.Import | ast.ImportFrom)]
+            exec(compile(ast.Module(imports, []), where, "exec"), self.names)
+        else:
             exec(compile(text, where, "exec"), self.names)
 
     def type(self, words: list[str], where: str) -> None:
@@ -111,6 +129,8 @@ def definitions(text: str) -> str:
 def test_blocks_run(page: Path, tmp_path: Path, elsewhere: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
+    for module in [name for name in sys.modules if name.partition(".")[0] == "my_package"]:
+        monkeypatch.delitem(sys.modules, module)
     monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", elsewhere["JAX_COMPILATION_CACHE_DIR"])
     reader = Reader(page, tmp_path, elsewhere | {"PYTHONPATH": f"{tmp_path}:{elsewhere['PYTHONPATH']}"})
     for block in blocks(page):
