@@ -142,7 +142,10 @@ def with_links(markdown: str) -> str:
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     """The table of presets where a page asks for it; links from other trainers' arguments to details."""
     markdown = markdown.replace("<!-- table of presets -->", presets_table())
-    return with_links(markdown) if page.file.src_uri.startswith("coming-from/") else markdown
+    if not page.file.src_uri.startswith("coming-from/"):
+        return markdown
+    page.meta["hide"] = ["toc"]  # the tables are wide
+    return with_links(markdown)
 
 
 def on_page_content(content: str, **_: Any) -> str:
