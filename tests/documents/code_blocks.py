@@ -51,14 +51,15 @@ class Block:
 
 
 def blocks(page: Path) -> list[Block]:
-    """The blocks of a page in order. A block without a title is named by the last `NAME.toml` or so before it."""
+    """The blocks of a page in order. TOML without a title is named by the last `NAME.toml` of the paragraph before."""
     text = page.read_text(encoding="utf-8")
     found = []
     for match in FENCE.finditer(text):
         info, indent = match["info"].strip(), len(match["indent"])
         title = re.search(r'title="([^"]+)"', info)
         language = re.split(r"[\s{]", info)[0]
-        named = re.findall(rf"`([\w/.-]+\.{language})`", text[: match.start()]) if language == "toml" else []
+        paragraph = text[: match.start()].rstrip().rpartition("\n\n")[2]
+        named = re.findall(r"`([\w/.-]+\.toml)`", paragraph) if language == "toml" else []
         found.append(
             Block(
                 line=text[: match.start()].count("\n") + 1,

