@@ -25,7 +25,7 @@ def frozen(python: str, folder: Path) -> tuple[str, dict[str, str]]:
     version = subprocess.check_output([python, "-c", asked], text=True).strip()
     inside = str(folder / version / "bin" / "python")
     subprocess.check_call([python, "-m", "venv", str(folder / version)])
-    subprocess.check_call([inside, "-m", "pip", "install", "--quiet", "--editable", f"{ROOT}[test,lint]"])
+    subprocess.check_call([inside, "-m", "pip", "install", "--quiet", "--editable", f"{ROOT}[test,lint,docs]"])
     command = [inside, "-m", "pip", "freeze", "--exclude-editable"]
     lines = subprocess.check_output(command, text=True).splitlines()
     return version, dict(line.split("==") for line in lines if "==" in line)

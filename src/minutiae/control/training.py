@@ -98,10 +98,15 @@ def train_population(
         agents: (config, seed) pairs.
         name: of the folder below `out`: the run itself for one agent, a group of runs for several.
         names: of the runs in a group, one per agent; by default `seed-S`, or `agent-I` where seeds repeat.
-        out, workers, sinks, listener: as in `train`.
+        out: as in `train`, and so the next three.
+        workers: worker processes for several agents, by default one per usable core.
+        sinks: beyond TensorBoard.
+        listener: told of every iteration of every run.
 
     Raises:
-        As `train`.
+        ConfigError: as `train`.
+        UnsupportedEnvironment: as `train`.
+        RunError: as `train`.
     """
     if not agents:
         raise ConfigError("there are no agents to train; give at least one (config, seed) pair")

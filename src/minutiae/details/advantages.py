@@ -24,6 +24,10 @@ class Advantages:
             "A_t = delta_t + discount * lambda * A_{t+1}, cut where an episode ends; delta_t = r_t + "
             "discount V_{t+1} - V_t."
         ),
+        equation=(
+            r"A_t = \delta_t + \gamma \lambda (1 - e_t) A_{t+1} \qquad \delta_t = r_t + \gamma (1 - d_t) "
+            r"V(s_{t+1}) - V(s_t)"
+        ),
         source=f"{GAE}, equation 16; {HUANG}, core detail 5",
         finding=f"{ANDRYCHOWICZ}: about 0.9 best; GAE and V-trace beat n-step returns.",
         where="minutiae.objectives.advantages:generalized_advantages",
@@ -36,6 +40,11 @@ class Advantages:
         room="learner",
         title="value target",
         rule="gae: G = V_old + A; monte_carlo: the discounted rewards to go. Fixed for the whole iteration.",
+        equation=(
+            r"G_t = \begin{cases} V_{\text{old}}(s_t) + A_t & \text{gae} \\ "
+            r"\sum_{k=0}^{\text{end}} \gamma^k r_{t+k} & \text{monte\_carlo} "
+            r"\end{cases}"
+        ),
         source=f"{HUANG}, core detail 5; monte_carlo: {SPINNING_UP}",
         finding="Unmeasured.",
         where="minutiae.control.learner.preparation:prepare",
@@ -50,6 +59,12 @@ class Advantages:
         rule=(
             "A <- (A - mean(A)) / (std(A) + 1e-8). batch: over the iteration, once; minibatch: over the "
             "samples of each policy step (for trpo, whose one step sees them all, that is the batch)."
+        ),
+        equation=(
+            r"A \leftarrow \begin{cases} A & \text{off} \\ "
+            r"(A - \mu_A) / (\sigma_A + 10^{-8}) \text{ over the iteration} & \text{batch} \\ "
+            r"(A - \mu_A) / (\sigma_A + 10^{-8}) \text{ over each minibatch} & \text{minibatch} "
+            r"\end{cases}"
         ),
         source=f"{HUANG}, core detail 7; batch: {RSL_RL}",
         finding=(
@@ -72,6 +87,7 @@ class Advantages:
         applies=some("advantage_normalization"),
         title="degrees of freedom in the advantages' deviation",
         rule="std(A) = sqrt(sum (A - mean)^2 / (n - ddof)).",
+        equation=r"\sigma_A = \sqrt{\frac{\sum_i (A_i - \mu_A)^2}{\max(n - \text{ddof}, 1)}}",
         source="NumPy's std divides by n (0), PyTorch's by n - 1 (1)",
         finding="0.8 % in scale at minibatches of 64.",
         where="minutiae.objectives.advantages:normalize",
@@ -84,6 +100,7 @@ class Advantages:
         room="learner",
         title="terminal states left out of the value loss",
         rule="on: samples that end an episode, by termination or truncation, take no part in the value loss.",
+        equation=r"\text{value loss} = \frac{\sum_t m_t \ell_t}{\max(\sum_t m_t, 1)}, \quad m_t = 1 - e_t \text{ (on)}",
         source=f"{MADRYLAB}, value_step (not in the paper)",
         finding="Unmeasured.",
         where="minutiae.control.learner.preparation:prepare",

@@ -35,6 +35,14 @@ class Budget:
             "ppo: epochs of minibatch gradient steps on the clipped surrogate. trpo: one natural-gradient "
             "step of the policy inside KL(old || new) <= max_kl, found by line search."
         ),
+        equation=(
+            r"\theta \leftarrow \begin{cases} "
+            r"\text{minibatch gradient steps on } \mathbb{E}[\min(\rho A, \operatorname{clip}(\rho, 1 - "
+            r"\varepsilon, 1 + \varepsilon) A)] & \text{ppo} \\ "
+            r"\theta + 2^{-k} \sqrt{2 \delta / s^\top F s} \; s, \quad F s = g, \quad "
+            r"\mathbb{E}[\operatorname{KL}(\pi_{\text{old}} \| \pi_\theta)] \le \delta & \text{trpo} "
+            r"\end{cases}"
+        ),
         source=f"ppo: {PPO}; trpo: {TRPO}",
         finding=(f"{ENGSTROM}: the choice moves the final reward less (99 to 242) than the details do (421 to 557)."),
         where="minutiae.control.learner.program:update_agent",
@@ -48,6 +56,7 @@ class Budget:
         room="host",
         title="environment steps",
         rule="iterations = floor(steps / (environments * rollout_length)); a remainder is not trained.",
+        equation=r"\text{iterations} = \left\lfloor \frac{\text{steps}}{N T} \right\rfloor",
         source=f"{ENGSTROM}: 488 iterations of 2048 steps",
         finding="Annealing runs over the whole budget, so a run is not the beginning of a longer one.",
         where="minutiae.details.config:Config.iterations",

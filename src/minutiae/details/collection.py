@@ -30,6 +30,7 @@ class Collection:
         room="host",
         title="parallel environments",
         rule="N rows step side by side; one iteration gathers environments * rollout_length transitions.",
+        equation=r"B = N T \text{ transitions in an iteration}",
         source=f"{HUANG}, core detail 1; {ANDRYCHOWICZ}",
         finding=(f"{ANDRYCHOWICZ}: more of them at a fixed batch cost sample efficiency, sharply on some tasks."),
         where="minutiae.control.environments.pools:make_pool",
@@ -42,6 +43,7 @@ class Collection:
         room="host",
         title="rollout length",
         rule="T real transitions of every row per iteration; reset transitions are never counted.",
+        equation=r"B = N T \text{ transitions in an iteration}",
         source=f"{HUANG}, core detail 1; {ANDRYCHOWICZ}",
         finding="At equal batch a longer rollout leaves fewer tails to bootstrap.",
         where="minutiae.control.collector:Collector.collect",
@@ -71,6 +73,11 @@ class Collection:
             "The value behind the last step of a rollout whose episode goes on. next: V(s_T); self: "
             "V(s_{T-1}), the last state's own value; zero: 0."
         ),
+        equation=(
+            r"V_{\text{behind}} = \begin{cases} "
+            r"V(s_T) & \text{next} \\ V(s_{T-1}) & \text{self} \\ 0 & \text{zero} "
+            r"\end{cases}"
+        ),
         source=f"self: {MADRYLAB}, advantage_and_return, which throws the last state away",
         finding="Unmeasured.",
         where="minutiae.objectives.advantages:bootstrap",
@@ -86,6 +93,12 @@ class Collection:
             "At a truncation. terminal: as a death, V = 0; bootstrap: r + discount * V(s'), s' the true "
             "successor; bootstrap_self: r + discount * V(s); mask_delta: delta = 0, and so the advantage "
             "of that step."
+        ),
+        equation=(
+            r"\delta_t = \begin{cases} "
+            r"r_t - V(s_t) & \text{terminal} \\ r_t + \gamma V(s'_t) - V(s_t) & \text{bootstrap} \\ "
+            r"r_t + \gamma V(s_t) - V(s_t) & \text{bootstrap\_self} \\ 0 & \text{mask\_delta} "
+            r"\end{cases}"
         ),
         source=(f"{PARDO}; bootstrap: {SB3} since 1.4; bootstrap_self: {RSL_RL}; mask_delta: {BRAX}, {SEED_RL}"),
         finding=(
@@ -107,6 +120,7 @@ class Collection:
         room="learner",
         title="discount",
         rule="gamma in G_t = sum_k gamma^k r_{t+k}; reward scaling uses the same one.",
+        equation=r"G_t = \sum_{k \ge 0} \gamma^k r_{t+k}",
         source=f"{ANDRYCHOWICZ}",
         finding=f"{ANDRYCHOWICZ}: among the most important numbers; tune it per task.",
         where="minutiae.objectives.advantages:generalized_advantages",
@@ -123,6 +137,13 @@ class Collection:
             "clip_at_environment: the simulator gets clip(a, low, high), the batch keeps a; clip_stored: "
             "both get the clipped action; tanh: a = low + (high - low) (tanh(u) + 1) / 2 with the density "
             "corrected for the squashing."
+        ),
+        equation=(
+            r"a_{\text{simulator}} = \begin{cases} a & \text{off} \\ "
+            r"\operatorname{clip}(a, l, h) & \text{clip\_at\_environment} \\ "
+            r"\operatorname{clip}(a, l, h), \text{ stored as well} & \text{clip\_stored} \\ "
+            r"l + \frac{h - l}{2} (\tanh u + 1) & \text{tanh} \end{cases} \qquad "
+            r"\text{tanh: } \log \pi(a) = \log \mathcal{N}(u) - \sum_j \log \frac{h_j - l_j}{2} (1 - \tanh^2 u_j)"
         ),
         source=f"{HUANG}, continuous detail 5; {ANDRYCHOWICZ}; {HSU}",
         finding=f"{ANDRYCHOWICZ}: tanh slightly better than clipping on some tasks.",

@@ -37,6 +37,8 @@ class Detail:
         default: the level of a plain config (`None` for the environment, which has none).
         title: two to eight words.
         rule: what each level does, as plain-text equations.
+        equation: the same as LaTeX, where it is an equation; named levels stand in it as text, and
+            `\\qquad` parts what may stand on lines of their own.
         source: papers and repositories that introduced it.
         finding: what was measured about it, and by whom.
         where: what implements it, `module:function` or `module:class.method`.
@@ -59,6 +61,7 @@ class Detail:
     who: Mapping[str, str]
     off_value: float
     applies: tuple[Condition, ...]
+    equation: str = ""
     name: str = ""
     theme: str = ""
 
@@ -111,6 +114,7 @@ def detail(
     source: str,
     finding: str,
     where: str,
+    equation: str = "",
     who: Mapping[str, str] | None = None,
     off_value: float = math.inf,
     applies: Condition | tuple[Condition, ...] = (),
@@ -130,6 +134,7 @@ def detail(
         who=MappingProxyType(dict(who or {})),
         off_value=off_value,
         applies=applies if isinstance(applies, tuple) else (applies,),
+        equation=equation,
     )
     # A required field gets "" so that leaving it out meets an error of ours that teaches, and not Python's.
     return field(default="" if required else default, metadata={"detail": entry})

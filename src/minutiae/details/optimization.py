@@ -38,6 +38,14 @@ class Optimization:
             "adam: betas 0.9 and 0.999, no weight decay; rmsprop: step = rate * g / sqrt(v + 1e-5), decay 0.99; "
             "sgd: no momentum."
         ),
+        equation=(
+            r"\theta \leftarrow \theta - \alpha \cdot \begin{cases} "
+            r"\hat m / (\sqrt{\hat v} + \epsilon), \quad m \leftarrow 0.9 m + 0.1 g, \; v \leftarrow 0.999 v + "
+            r"0.001 g^2 & \text{adam} \\ "
+            r"g / \sqrt{v + 10^{-5}}, \quad v \leftarrow 0.99 v + 0.01 g^2 & \text{rmsprop} \\ "
+            r"g & \text{sgd} "
+            r"\end{cases}"
+        ),
         source=f"{ADAM}; {HUANG}, core detail 3",
         finding=f"{ANDRYCHOWICZ}: no difference if tuned.",
         where="minutiae.control.learner.optimizers:optimizer_step",
@@ -80,6 +88,7 @@ class Optimization:
         applies=_PPO_ONLY,
         title="learning rate",
         rule="Step size of the joint optimizer, or of the policy's own.",
+        equation=r"\theta \leftarrow \theta - \alpha \, u, \quad u \text{ the optimizer's direction}",
         source=f"{ANDRYCHOWICZ}",
         finding=(
             f"{ANDRYCHOWICZ}: the most important number. {ENGSTROM} tunes it in every cell, and so must an ablation."
@@ -95,6 +104,7 @@ class Optimization:
         applies=OWN_VALUE_OPTIMIZER,
         title="learning rate of the value network",
         rule="Step size of the value network's own optimizer.",
+        equation=r"\phi \leftarrow \phi - \alpha_V \, u, \quad u \text{ the optimizer's direction}",
         source=f"{ENGSTROM}, appendix A.1; {MADRYLAB}: base 1.5e-4, tuned per cell",
         finding="Unmeasured.",
         where="minutiae.control.learner.epochs:learning_rate",
@@ -109,6 +119,11 @@ class Optimization:
         rule=(
             "linear: rate_i = rate (1 - i / iterations) in iteration i = 0, 1, ...; "
             "linear_per_gradient_step: the same line, followed from gradient step to gradient step."
+        ),
+        equation=(
+            r"\alpha_{i,k} = \begin{cases} \alpha & \text{off} \\ \alpha (1 - i / I) & \text{linear} \\ "
+            r"\alpha (1 - (i + k / K) / I) & \text{linear\_per\_gradient\_step} "
+            r"\end{cases}"
         ),
         source=f"{ENGSTROM}, section 3, optimization 4; {HUANG}, core detail 4",
         finding=(
@@ -139,6 +154,7 @@ class Optimization:
         applies=_ADAM_ONLY,
         title="epsilon of Adam",
         rule="step = rate * m_hat / (sqrt(v_hat) + epsilon).",
+        equation=r"\theta \leftarrow \theta - \alpha \frac{\hat m}{\sqrt{\hat v} + \epsilon}",
         source=f"{HUANG}, core detail 3",
         finding=(f"1e-5 in {MADRYLAB} too (for the value network hard-coded), though it is often said to use 1e-8."),
         where="minutiae.control.learner.optimizers:adam_epsilon",
@@ -154,6 +170,12 @@ class Optimization:
         rule=(
             "after_correction: to sqrt(v_hat), v corrected for its start at zero; before_correction: to "
             "sqrt(v), which is epsilon / sqrt(1 - 0.999^t) after correction."
+        ),
+        equation=(
+            r"\theta \leftarrow \theta - \alpha \begin{cases} "
+            r"\hat m / (\sqrt{\hat v} + \epsilon) & \text{after\_correction} \\ "
+            r"\hat m / \left(\sqrt{\hat v} + \epsilon / \sqrt{1 - 0.999^t}\right) & \text{before\_correction} "
+            r"\end{cases}"
         ),
         source=f"{ADAM}, Algorithm 1 and section 2; before_correction: TensorFlow 1, so {PPO2}",
         finding="before_correction makes epsilon up to 32 times larger in the first steps.",
@@ -174,6 +196,7 @@ class Optimization:
         rule=(
             "g <- g min(1, c / (|g| + 1e-6)), |g| the global norm. Under trpo: of the value network's gradient only."
         ),
+        equation=r"g \leftarrow g \min\left(1, \frac{c}{\|g\| + 10^{-6}}\right)",
         source=f"{ENGSTROM}, section 3, optimization 9; {HUANG}, core detail 11",
         finding=(f"{ANDRYCHOWICZ}: a small gain. Off in the tuned PPO of {MADRYLAB}, though among the paper's nine."),
         where="minutiae.control.learner.optimizers:clip_scales",
@@ -191,6 +214,12 @@ class Optimization:
             "separate optimizers); per_network: a norm for each network; policy_only: the value network's "
             "gradient is not clipped."
         ),
+        equation=(
+            r"\|g\| = \begin{cases} \sqrt{\|g_\pi\|^2 + \|g_V\|^2} & \text{joint} \\ "
+            r"\|g_\pi\| \text{ for } g_\pi, \; \|g_V\| \text{ for } g_V & \text{per\_network} \\ "
+            r"\|g_\pi\| \text{ for } g_\pi, \; g_V \text{ not clipped} & \text{policy\_only} "
+            r"\end{cases}"
+        ),
         source=f"joint: {PPO2}; policy_only: {MADRYLAB}",
         finding="Unmeasured.",
         where="minutiae.control.learner.optimizers:clip_scales",
@@ -204,6 +233,7 @@ class Optimization:
         applies=_PPO_ONLY,
         title="epochs",
         rule="Passes over the batch per iteration by the joint optimizer, or by the policy's own.",
+        equation=r"\text{gradient steps in an iteration} = E M",
         source=f"{ANDRYCHOWICZ}; {HUANG}, core detail 6",
         finding=f"{ANDRYCHOWICZ}: more than one is crucial.",
         where="minutiae.control.learner.epochs:policy_epochs",
@@ -216,6 +246,7 @@ class Optimization:
         room="learner",
         title="minibatches",
         rule=("Each epoch shuffles all transitions and cuts them into so many equal parts, one gradient step each."),
+        equation=r"\text{samples in a gradient step} = \frac{N T}{M}",
         source=f"{HUANG}, core detail 6; {ANDRYCHOWICZ}",
         finding=f"{ANDRYCHOWICZ}: little effect on quality.",
         where="minutiae.control.learner.epochs:run_epochs",

@@ -23,6 +23,10 @@ _POPULATION_OR_SAMPLE = (
     "population: ddof 0, deviation = sqrt(variance + 1e-8), from a prior of 1e-4 samples with mean 0 and "
     "variance 1; sample: ddof 1, deviation = std + 1e-8, where a first sample has std = |mean|."
 )
+_DEVIATION = (
+    r"\sigma = \begin{cases} \sqrt{\sum_i (x_i - \mu)^2 / n + 10^{-8}} & \text{population} \\ "
+    r"\sqrt{\sum_i (x_i - \mu)^2 / (n - 1)} + 10^{-8} & \text{sample} \end{cases}"
+)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -36,6 +40,7 @@ class Preprocessing:
         room="host",
         title="observation normalization",
         rule="o <- (o - mean) / deviation, both of all observations so far.",
+        equation=r"o \leftarrow \frac{o - \mu}{\sigma}",
         source=f"{ENGSTROM}, section 3, optimization 6; {HUANG}, continuous detail 6",
         finding=(
             f"{ANDRYCHOWICZ}: crucial on every task but Hopper. {ADKINS}: raises the score and the "
@@ -76,6 +81,7 @@ class Preprocessing:
         applies=on("observation_normalization"),
         title="estimator of the observations' deviation",
         rule=_POPULATION_OR_SAMPLE,
+        equation=_DEVIATION,
         source=f"population: {PPO2}; sample: {MADRYLAB}",
         finding="Differs in the first steps only.",
         where="minutiae.control.moments:Estimator",
@@ -93,6 +99,7 @@ class Preprocessing:
         room="host",
         title="observation clipping",
         rule="o <- clip(o, -c, c), after normalization where that is on.",
+        equation=r"o \leftarrow \operatorname{clip}(o, -c, c)",
         source=f"{ENGSTROM}, section 3, optimization 7; {HUANG}, continuous detail 7",
         finding=f"{ANDRYCHOWICZ}: no effect. Not ablated by {ENGSTROM}.",
         where="minutiae.control.normalizers:ObservationNormalizer.normalize",
@@ -107,6 +114,12 @@ class Preprocessing:
         rule=(
             "returns: R <- discount * R + r, then r / deviation(R), no mean subtracted; rewards: (r - "
             "mean(r)) / deviation(r) + mean(r)."
+        ),
+        equation=(
+            r"r_t \leftarrow \begin{cases} r_t & \text{off} \\ "
+            r"r_t / \sigma(R), \quad R_t = \gamma R_{t-1} + r_t & \text{returns} \\ "
+            r"\mu(r) + (r_t - \mu(r)) / \sigma(r) & \text{rewards} "
+            r"\end{cases}"
         ),
         source=(
             f"{ENGSTROM}, section 3, optimization 2 and Algorithm 1; {HUANG}, continuous detail 8; rewards: {MADRYLAB}"
@@ -131,6 +144,13 @@ class Preprocessing:
             "gymnasium: R <- discount * R * (1 - terminated) + r, so the last step itself forgets the "
             "episode."
         ),
+        equation=(
+            r"R_t = \gamma m_t R_{t-1} + r_t \qquad m_t = \begin{cases} 1 & \text{never} \\ "
+            r"1 - e_{t-1} & \text{on\_done} \\ 1 - d_{t-1} & \text{on\_terminated} \\ "
+            r"1 - e_{t-1}, \text{ and } 0 \text{ after a reset from outside} & \text{on\_reset} \\ "
+            r"1 - d_t & \text{gymnasium} "
+            r"\end{cases}"
+        ),
         source=(f"never: {ENGSTROM}, Algorithm 1; on_done: {PPO2}; on_reset: {MADRYLAB}; gymnasium: NormalizeReward"),
         finding="Unmeasured: different algorithms under one name.",
         where="minutiae.control.normalizers:RewardScaler",
@@ -149,6 +169,7 @@ class Preprocessing:
         applies=some("reward_scaling"),
         title="estimator of the rewards' deviation",
         rule=_POPULATION_OR_SAMPLE,
+        equation=_DEVIATION,
         source=f"population: {PPO2}; sample: {MADRYLAB}",
         finding="First scaled rewards are near the clip range (population) or near 1 in size (sample).",
         where="minutiae.control.moments:Estimator",
@@ -166,6 +187,7 @@ class Preprocessing:
         room="host",
         title="reward clipping",
         rule="r <- clip(r, -c, c), after scaling where that is on. Logged returns stay raw.",
+        equation=r"r_t \leftarrow \operatorname{clip}(r_t, -c, c)",
         source=f"{ENGSTROM}, section 3, optimization 5 (5 or 10); {HUANG}, continuous detail 9",
         finding=(f"Not ablated by {ENGSTROM}; in {MADRYLAB} it is tuned from 2.5 to 30 and inactive without scaling."),
         where="minutiae.control.normalizers:RewardScaler",

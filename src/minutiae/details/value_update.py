@@ -25,6 +25,13 @@ class ValueUpdate:
             "With V_c = V_old + clip(V - V_old, -eps, eps): off (V - G)^2; max: max((V - G)^2, (V_c - "
             "G)^2); min: the smaller one; clipped_only: (V_c - G)^2; max_signed: max(V - G, V_c - G)^2."
         ),
+        equation=(
+            r"\ell = \begin{cases} (V - G)^2 & \text{off} \\ "
+            r"\max((V - G)^2, (V_c - G)^2) & \text{max} \\ \min((V - G)^2, (V_c - G)^2) & \text{min} \\ "
+            r"(V_c - G)^2 & \text{clipped\_only} \\ \max(V - G, V_c - G)^2 & \text{max\_signed} "
+            r"\end{cases} \qquad V_c = V_{\text{old}} + \operatorname{clip}(V - V_{\text{old}}, -\varepsilon, "
+            r"\varepsilon)"
+        ),
         source=(
             f"{ENGSTROM}, section 3, optimization 1, which prints min; max: {HUANG}, core detail 9; "
             f"clipped_only: {SB3}; max_signed: {DRAFT}"
@@ -44,6 +51,7 @@ class ValueUpdate:
         applies=some("value_clipping"),
         title="range of value clipping",
         rule="eps in V_old + clip(V - V_old, -eps, eps), in units of scaled rewards.",
+        equation=r"V_c = V_{\text{old}} + \operatorname{clip}(V - V_{\text{old}}, -\varepsilon, \varepsilon)",
         source=f"{HUANG}, core detail 9: the policy's range; {MADRYLAB}: a parameter of its own, 0.2 as well",
         finding="Depends on the scale of rewards: 0.2 is tight unless they are scaled.",
         where="minutiae.objectives.values:clipped_value_loss",
@@ -57,6 +65,7 @@ class ValueUpdate:
         applies=(only("algorithm", "ppo"), off("separate_optimizers")),
         title="coefficient of the value loss",
         rule="loss = policy loss + c mean (V - G)^2, without a further 1/2. For a joint optimizer only.",
+        equation=r"\text{loss} = \text{policy loss} + c \, \mathbb{E}[\ell]",
         source=f"{PPO}, equation 9; {HUANG}, core detail 10",
         finding="Same name, different factor: 0.5 is 0.25 here where the code halves the square as well.",
         where="minutiae.control.learner.epochs:policy_epochs",
@@ -70,6 +79,7 @@ class ValueUpdate:
         applies=OWN_VALUE_OPTIMIZER,
         title="epochs of the value network",
         rule="Passes over the batch per iteration by the value network's own optimizer.",
+        equation=r"\text{gradient steps of the value network in an iteration} = E_V M",
         source=f"{MADRYLAB}; {SPINNING_UP}",
         finding="Unmeasured.",
         where="minutiae.control.learner.epochs:value_epochs",

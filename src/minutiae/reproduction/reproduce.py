@@ -104,7 +104,11 @@ def reproduce(
         steps: of a run; `None` is the article's million, which its claims are about.
         train: false judges what is there.
         archive: a folder with an archive for each store. Runs in it are not trained; those that are trained are added.
-        workers, listener, executor, on, say: as of `run_study`.
+        workers: as of `run_study`, and so the next four.
+        listener: told of every iteration of every run.
+        executor: trains tasks.
+        on: where.
+        say: told of what happens besides.
 
     Raises:
         ConfigError: an unknown name, task, flavour or version.
