@@ -1,4 +1,4 @@
-"""What docs/reproduction says is what the committed runs say: every page is made again and compared, number by number."""
+"""What docs/reproduction says is what the committed runs say: pages are made again and compared, number by number."""
 
 from __future__ import annotations
 
