@@ -73,6 +73,19 @@ def returns_table(evidence: Evidence, presets: Sequence[str], name: str) -> Tabl
     return table.without_empty_columns()
 
 
+def agreement(evidence: Evidence, presets: Sequence[str]) -> tuple[int, int]:
+    """How many published means lie within our 95 % intervals, and of how many."""
+    inside = total = 0
+    for task in evidence.tasks:
+        for algorithm in presets:
+            sample, published = evidence.returns(task, algorithm), FINAL_RETURNS.get(task, {}).get(algorithm)
+            ours = mean_interval(sample) if len(sample) >= 2 else None
+            if ours is not None and published is not None:
+                total += 1
+                inside += ours.low <= published.estimate <= ours.high
+    return inside, total
+
+
 def decomposed(evidence: Evidence, task: str) -> Decomposition | None:
     """The 2 x 2 of a task; `None` while a cell has fewer than two runs."""
     returns = [[evidence.returns(task, name) for name in row] for row in TWO_BY_TWO]

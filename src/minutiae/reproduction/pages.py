@@ -14,12 +14,12 @@ from minutiae.reports.study.counted import report_rows
 from minutiae.reports.study.page import Section, definitions, paragraph, preformatted
 from minutiae.reports.study.sentences import answer, design_paragraph
 from minutiae.reports.study.tables import Table
-from minutiae.reports.study.words import count, listed
+from minutiae.reports.study.words import count, explained, listed
 from minutiae.reports.study.write import report_sections
 from minutiae.reproduction.claims import Verdict
 from minutiae.reproduction.differences import DIFFERENCES
 from minutiae.reproduction.evidence import Evidence
-from minutiae.reproduction.numbers import DECOMPOSED, decomposition_table, returns_table
+from minutiae.reproduction.numbers import DECOMPOSED, agreement, decomposition_table, returns_table
 from minutiae.reproduction.pictures import beside_picture, training_pictures
 from minutiae.reproduction.published import AGENTS, ALGORITHMS
 from minutiae.reproduction.verdicts import CONTRADICTED, STATUSES, SUPPORTED, UNTOLD
@@ -58,6 +58,19 @@ def verdict_sentences(verdicts: Sequence[Verdict]) -> list[str]:
             parts = [f"{name} ({', '.join(tasks)})" for name, tasks in named.items()]
             sentences.append(f"{begin}: {'; '.join(parts)}.")
     return sentences
+
+
+def agreement_sentence(item: Item, evidences: Sequence[Evidence]) -> list[str]:
+    """By which of the candidate definitions of final return our means are the article's."""
+    presets = {"table2": DECOMPOSED, "table3": TABLE3}.get(item.name)
+    if presets is None:
+        return []
+    parts = []
+    for evidence in evidences:
+        inside, total = agreement(evidence, presets)
+        if total:
+            parts.append(f"{inside} of {total} by {explained(evidence.outcome)}")
+    return [f"Published means within our 95% intervals: {listed(parts)}."] if parts else []
 
 
 def verdicts_table(verdicts: Sequence[Verdict], name: str = "verdicts") -> Table | None:

@@ -14,7 +14,7 @@ from minutiae.reports.study.write import write_parts
 from minutiae.reproduction.claims import Verdict, judge
 from minutiae.reproduction.evidence import DIAGNOSTICS, Evidence
 from minutiae.reproduction.numbers import algorithms_table
-from minutiae.reproduction.pages import command, introduction, sections, verdict_sentences
+from minutiae.reproduction.pages import agreement_sentence, command, introduction, sections, verdict_sentences
 from minutiae.reproduction.protocol import OUTCOMES, Item, Protocol, item_named, protocol_of
 from minutiae.runs.atomic import write_atomic
 from minutiae.studies.archive import RUNS, Archive
@@ -160,7 +160,7 @@ def judged(item: Item, protocol: Protocol, results: StudyResults) -> Reproductio
         protocol,
         tuple(verdicts),
         tuple(sections(item, protocol, evidences, verdicts, results.seconds())),
-        tuple(verdict_sentences(verdicts)),
+        (*verdict_sentences(verdicts), *agreement_sentence(item, evidences)),
         introduction(item, protocol, evidences[0]),
     )
 
