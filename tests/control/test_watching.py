@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import minutiae
+from minutiae.control.watching import resized
 from minutiae.details import Config
 from minutiae.errors import ConfigError, MinutiaeError
 from saved_runs import save_run
@@ -53,6 +54,7 @@ def test_mp4_without_its_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     [
         ("film.avi", {}, r"a film is a \.gif or \.mp4 file, and .*film\.avi is neither; change its ending"),
         ("film.gif", {"seed": -1}, "a seed is a whole number from 0, not -1"),
+        ("film.gif", {"width": 15}, "the width of a film is at least 16 pixels, not 15; leave it out"),
         ("film.gif", {"max_steps": 0}, "max_steps is a whole number from 1, or None, not 0"),
     ],
 )
@@ -69,3 +71,18 @@ def test_frames_are_pictures_of_the_environment(tmp_path: Path) -> None:
     # Fifty steps are a second of CartPole: the start, the second step and the last.
     assert (film.frames, film.frames_per_second) == (3, 25.0)
     assert np.unique(imageio.imread(film.path)[0]).size > 2
+
+
+def test_smaller_pictures_keep_shape_and_mean() -> None:
+    frame = np.zeros((40, 80, 3), np.uint8)
+    frame[:, 40:] = 200
+    small = resized(frame, 21)
+    assert small.shape == (10, 20, 3)
+    assert small[:, :10].max() == 0
+    assert small[:, 10:].min() == 200
+
+
+def test_a_narrow_film(tmp_path: Path) -> None:
+    save_run(tmp_path / "run", Config(environment="probes:truncated"))
+    film = minutiae.watch(tmp_path / "run", tmp_path / "wide.gif", max_steps=3, width=18)
+    assert imageio.imread(film.path).shape == (4, 12, 18, 3)

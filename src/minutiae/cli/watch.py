@@ -22,6 +22,7 @@ def watch(
     deterministic: Annotated[bool, Parameter(negative="")] = False,
     seed: Whole = 0,
     max_steps: WholeOrNone = None,
+    width: WholeOrNone = None,
 ) -> int:
     """
     Parameters
@@ -36,10 +37,12 @@ def watch(
         Of the episode and its actions.
     max_steps
         Stop after so many steps; left out: at the episode's end.
+    width
+        Of the pictures, in pixels; left out: as the environment draws them.
     """
     from minutiae.control.watching import watch as film
 
     sys.stderr.write("playing and drawing; this takes a while without a graphics card\n")
-    made = film(run, output, deterministic=deterministic, seed=seed, max_steps=max_steps)
+    made = film(run, output, deterministic=deterministic, seed=seed, max_steps=max_steps, width=width)
     sys.stdout.write(f"{made.path}  ({made.frames} frames, return {made.episode_return:,.1f})\n")
     return 0

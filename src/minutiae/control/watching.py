@@ -42,6 +42,7 @@ def watch(
     deterministic: bool = False,
     seed: int = 0,
     max_steps: int | None = None,
+    width: int | None = None,
 ) -> Film:
     """Play one episode with the policy of a run and film it; no display is needed.
 
@@ -51,9 +52,10 @@ def watch(
         deterministic: play the mode of the action distribution, not samples.
         seed: of the episode and its actions, at least 0.
         max_steps: stop after so many steps, from 1; `None` waits for the episode's end.
+        width: of the pictures, at least 16; `None` is as the environment draws them.
 
     Raises:
-        ConfigError: another format, a negative seed, or `max_steps` below 1.
+        ConfigError: another format, a negative seed, `max_steps` below 1, or `width` below 16.
         MinutiaeError: MP4 without imageio-ffmpeg.
         UnsupportedEnvironment: the environment draws no pictures, or what it needs to draw is missing.
         RunError: no policy is there, or the film cannot be written.
@@ -62,12 +64,16 @@ def watch(
     _check_format(target)
     if seed < 0:
         raise ConfigError(f"a seed is a whole number from 0, not {seed}")
+    if width is not None and width < 16:
+        raise ConfigError(f"the width of a film is at least 16 pixels, not {width}; leave it out for the full size")
     policy = load(path)
     (environment_seed,) = environment_seeds(seed, Purpose.EVALUATION_ENVIRONMENTS, 0, 1)
     actor = _Actor(policy, None if deterministic else stream(seed, Purpose.EVALUATION_ACTIONS))
     rate = steps_per_second(policy.environment) or FRAMES_PER_SECOND
     every = max(1, round(rate / FRAMES_PER_SECOND))
     frames, total = render_episode(policy.environment, actor, environment_seed, max_steps, every)
+    if width is not None:
+        frames = [resized(frame, width) for frame in frames]
     write_atomic(target, encode(frames, target.suffix.lower(), rate / every))
     return Film(target, len(frames), total, rate / every)
 
@@ -82,6 +88,14 @@ class _Actor:
     def __call__(self, observation: np.ndarray) -> Any:
         noise = None if self.generator is None else self.policy.noise(self.generator, (1,))
         return self.policy.flat_actions(observation[None], noise)[0]
+
+
+def resized(frame: np.ndarray, width: int) -> np.ndarray:
+    """A picture `[H, W, 3]` uint8 at another width, its shape kept; both sides even, as an MP4 needs them."""
+    from PIL import Image
+
+    height = max(2, 2 * round(frame.shape[0] * width / frame.shape[1] / 2))
+    return np.asarray(Image.fromarray(frame).resize((2 * (width // 2), height), Image.Resampling.BOX))
 
 
 def encode(frames: list[np.ndarray], suffix: str, rate: float = FRAMES_PER_SECOND) -> bytes:
