@@ -28,9 +28,6 @@ DOCS = ROOT / "docs"
 FROM_ROOT = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
 """Files that GitHub wants at the root of the repository and the site shows as pages."""
 
-AWAITED = ("reproduction/README.md",)
-"""Pages that enter the navigation once they are written."""
-
 EQUATION = re.compile(r'<(span|div) class="arithmatex">(?:\\\(|\\\[)(.*?)(?:\\\)|\\\])</\1>', re.DOTALL)
 
 FUNCTION = re.compile(r"(?<!<msup>)(?<!<msub>)(<mi>(?:log|tanh)</mi>)(?!<mo stretchy=\"false\">&#x00028;|</mrow>)")
@@ -85,23 +82,19 @@ def generated_pages() -> dict[str, str]:
 
 
 def with_details(nav: list[Any]) -> list[Any]:
-    """The navigation with the pages of all details, by theme, below the catalogue's; what is not there left out."""
+    """The navigation with the pages of all details, by theme, below the catalogue's."""
     result: list[Any] = []
     for entry in nav:
         ((title, below),) = entry.items() if isinstance(entry, dict) else ((None, entry),)
         if isinstance(below, list):
             result.append({title: with_details(below)})
-        elif _there(below):
+        else:
             result.append(entry)
         if below == "details/index.md":
             for theme in THEMES:
                 names = [name for name, detail in CATALOGUE.items() if detail.theme == theme]
                 result.append({capitalized(theme): [f"details/{name}.md" for name in names]})
     return result
-
-
-def _there(page: str) -> bool:
-    return page not in AWAITED or (DOCS / page).is_file()
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
@@ -111,10 +104,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the generated pages; where a report has a page of its own, its README.md is not a second one."""
-    for file in list(files.documentation_pages()):
-        if file.name == "index" and (DOCS / file.src_uri).with_name("index.html").is_file():
-            files.remove(file)
+    """Add the generated pages."""
     for path, text in generated_pages().items():
         files.append(File.generated(config, path, content=text))
     return files
