@@ -92,6 +92,8 @@ def small_command(words: list[str]) -> list[str]:
         return with_option(words, "--episodes", EPISODES, add=True)
     if kind == "watch":
         return with_option(words, "--max-steps", 3, add=True)
+    if kind == "reproduce" and "--archive" in words and "--judge" not in words:
+        return [*words, "--judge"]  # by the runs that the archive has
     if kind == "reproduce" and len(words) > 2 and not {"--list", "--judge", "--help"} & set(words):
         words = with_option(with_option(words, "--steps", STEPS, add=True), "--agents", SEEDS, add=True)
         words = with_option(with_option(words, "--tasks", "hopper", add=True), "--workers", 1, add=True)
