@@ -274,14 +274,15 @@ def test_a_config_changed_after_training_began_is_noticed(tmp_path: Path, given:
     )
 
 
-def test_one_trainer_at_a_time(tmp_path: Path) -> None:
+def test_one_trainer_at_a_time(tmp_path: Path, elsewhere: dict[str, str]) -> None:
     """A second process would remove the first one's files, and write older ones over a finished run."""
     told: list[str] = []
 
     def resume_too(progress: Progress) -> None:
         if progress.iteration == 3 and not told:
             code = f"import minutiae; minutiae.resume({str(tmp_path / 'run')!r})"
-            other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+            command = [sys.executable, "-c", code]
+            other = subprocess.run(command, env=elsewhere, capture_output=True, text=True, check=False)
             told.append(other.stderr.strip().splitlines()[-1])
 
     minutiae.train(small(), seed=3, name="run", out=tmp_path, listener=resume_too)

@@ -45,7 +45,7 @@ def test_factor_keeps_levels_in_one_form():
         ("a", ([64], (64,)), "factor 'a' has the level 64 twice"),
         ("a", "ab", "factor 'a' needs a list of levels, not 'ab'"),
         ("a b", (1, 2), "factor name 'a b' must be text without blanks, colons, commas or equals signs"),
-        ("a:b", (1, 2), "factor name 'a:b' must be text"),
+        ("a:b:c", (1, 2), "factor name 'a:b:c' must be text"),
         ("", (1, 2), "factor name '' must be text"),
     ],
 )

@@ -133,6 +133,10 @@ def refuse_shared_runs(first: Side, second: Side) -> None:
         ConfigError: with their number, and how two groups are named.
     """
     shared = {run.folder.resolve() for run in first.runs} & {run.folder.resolve() for run in second.runs}
+    # A run from an archive has no folder; its name is that of its config and seed.
+    for one, other in ((first, second), (second, first)):
+        names = {run.folder.name for run in other.runs}
+        shared |= {run.folder for run in one.runs if not run.folder.exists() and run.folder.name in names}
     if shared:
         raise ConfigError(
             f"{count(len(shared), 'run')} of {first.name} {'is' if len(shared) == 1 else 'are'} in {second.name} too; "

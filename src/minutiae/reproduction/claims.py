@@ -10,6 +10,7 @@ import numpy as np
 from minutiae.details.paper_rows import TASKS
 from minutiae.errors import MinutiaeError
 from minutiae.reports.study.analysis import effects_of
+from minutiae.reports.study.words import interval
 from minutiae.reproduction.evidence import Evidence
 from minutiae.reproduction.verdicts import (
     CONTRADICTED,
@@ -27,6 +28,9 @@ from minutiae.reproduction.verdicts import (
 
 PARITY = 0.15
 """Share of PPO's mean that counts as "on a par"; the article's own means differ by 0.13 on Walker2d, 0.06 and 0.03."""
+
+NEGLIGIBLE = 0.05
+"""Share of the mean return below which a gain counts as none."""
 
 LIKENESS = 1.5
 """A factor within which training and fresh samples count as telling the same."""
@@ -139,7 +143,10 @@ def _held_out_alike(found: Evidence, task: str) -> Finding:
     for preset, name in (("ppo", "PPO"), ("ppo-m", "PPO-M"), ("trpo", "TRPO")):
         fresh = found.means(task, preset, "kl_exact_held_out", like="kl_exact_batch")
         seen = found.means(task, preset, "kl_exact_batch", like="kl_exact_held_out")
-        factor = np.log(fresh / seen) if len(seen) else seen
+        with np.errstate(divide="ignore", invalid="ignore"):
+            # No movement at all gives no ratio, and so no verdict.
+            factor = np.log(fresh / seen) + np.zeros(len(seen))
+            factor[~np.isfinite(factor)] = np.nan
         words = f"log of {name}'s mean KL on fresh over training samples:"
         # Two one-sided statements: within the factor both ways.
         parts += [above(factor, -np.log(LIKENESS), words), below(factor, np.log(LIKENESS), words)]
@@ -161,11 +168,20 @@ def _effect(factor: str) -> Callable[[Evidence, str], Finding]:
     return judged
 
 
-def _no_effect(found: Evidence, task: str) -> Finding:
-    """Of value clipping: not above what would count as help."""
-    finding = _effect("value_clipping")(found, task)
-    turned = {SUPPORTED: CONTRADICTED, CONTRADICTED: SUPPORTED}
-    return Finding(turned.get(finding.status, finding.status), finding.words)
+def _no_gain(found: Evidence, task: str) -> Finding:
+    """Of value clipping: a gain is ruled out but for a negligible one."""
+    try:
+        runs = found.runs(task)
+        effects = effects_of(runs, found.data.study.layout).effects
+    except MinutiaeError:
+        return nothing()
+    mine = [effect for effect in effects if effect.name == "value_clipping"]
+    if not mine:
+        return nothing()
+    margin = NEGLIGIBLE * abs(float(runs.values.mean()))
+    words = f"main effect of value_clipping {interval(mine[0], sign=True)}, negligible below {margin:,.0f}"
+    status = CONTRADICTED if mine[0].low > 0 else SUPPORTED if mine[0].high < margin else UNTOLD
+    return Finding(status, words)
 
 
 _HIGHER = "Welch's 95 % interval of the difference lies on one side of 0"
@@ -244,6 +260,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         "value clipping", "Value clipping does not raise final returns (the article names it among no gains).",
-        "section 3, Figure 1", "the same, on the other side of 0", ("figure1",), _no_effect, ("Walker2d", "Humanoid"),
+        "section 3, Figure 1", f"the main effect is at most {NEGLIGIBLE:.0%} of the mean return, by the whole interval",
+        ("figure1",), _no_gain, ("Walker2d", "Humanoid"),
     ),
 )  # fmt: skip

@@ -40,7 +40,11 @@ class Evidence:
     def tasks(self) -> dict[str, str]:
         """Task -> environment, of those with runs, in the study's order."""
         present = set(self.rows["environment"])
-        return {paper_task(name) or name: name for name in self.data.study.environments if name in present}
+        return {
+            paper_task(name) or name.rpartition("-v")[0]: name
+            for name in self.data.study.environments
+            if name in present
+        }
 
     def environment(self, task: str) -> str | None:
         """The id that stands for a task; `None` where none has runs."""
@@ -77,7 +81,9 @@ class Evidence:
             )
         rows = self.rows.filter((pl.col("environment") == self.tasks.get(task)) & (pl.col(PRESET) == preset))
         found = self.data.curves.filter(pl.col("run_id").is_in(rows["run_id"].to_list()))
-        return found.select("run_id", "iteration", *metrics).filter(*(pl.col(name).is_finite() for name in metrics))
+        return found.select("run_id", "iteration", *metrics).filter(
+            *(pl.col(name).is_not_null() & pl.col(name).is_not_nan() for name in metrics)
+        )
 
     def runs(self, task: str, presets: tuple[str, ...] | None = None) -> Runs:
         """The runs in one task, of some presets or all, as figures and effects take them.

@@ -171,13 +171,19 @@ def duration_sentence(evidence: Evidence, seconds: Mapping[str, float]) -> str:
 
 def command(item: Item, protocol: Protocol) -> str:
     """The command line that trains and judges the same."""
-    words = ["minutiae", "reproduce", item.name, "--tasks", ",".join(task.lower() for task in protocol.tasks)]
+    words = [
+        "minutiae",
+        "reproduce",
+        item.name,
+        "--tasks",
+        ",".join(protocol.tasks).lower() if item.own_tasks else ",".join(protocol.tasks),
+    ]
     words += ["--agents", str(protocol.agents)]
     if item.own_tasks:
         words += ["--flavour", protocol.flavour]
     words += ["--version", protocol.version]
     if item.name == "figure1":
-        words += ["--learning-rates", ",".join(f"{rate:g}" for rate in protocol.learning_rates)]
+        words += ["--learning-rates", ",".join(map(repr, protocol.learning_rates))]
     if protocol.steps is not None:
         words += ["--steps", str(protocol.steps)]
     return " ".join(words)

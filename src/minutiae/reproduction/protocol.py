@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -58,6 +59,8 @@ class Protocol:
             raise ConfigError(unknown("version", self.version, VERSIONS))
         if isinstance(self.agents, bool) or not isinstance(self.agents, int) or self.agents < 1:
             raise ConfigError(f"agents is a whole number of at least 1, not {self.agents!r}")
+        if self.steps is not None and (isinstance(self.steps, bool) or self.steps < 1):
+            raise ConfigError(f"steps is a whole number of at least 1, not {self.steps!r}; leave it out for a million")
         if not self.learning_rates:
             raise ConfigError("learning_rates names at least one learning rate, such as 1e-4")
 
@@ -240,7 +243,7 @@ def protocol_of(
     if tasks is None:
         return found
     if not item.own_tasks:
-        return replace(found, tasks=tuple(tasks))
+        return replace(found, tasks=_free_tasks(item, tasks, flavour))
     known = {task.lower(): task for task in TASKS}
     chosen = []
     for task in tasks:
@@ -250,3 +253,15 @@ def protocol_of(
     if not chosen:
         raise ConfigError(f"tasks names at least one of {', '.join(known)}")
     return replace(found, tasks=tuple(dict.fromkeys(chosen)))
+
+
+def _free_tasks(item: Item, tasks: Sequence[str], flavour: str) -> tuple[str, ...]:
+    """Tasks that the article does not have, by their ids without version."""
+    if flavour != FLAVOURS[0]:
+        raise ConfigError(f"{item.name} has the plain presets and no flavour; leave it out")
+    for task in tasks:
+        if re.search(r"-v\d+$", task):
+            raise ConfigError(f"name the task {task!r} without its version, and the version by itself: --version v4")
+    if not tasks:
+        raise ConfigError("tasks names at least one environment, such as HalfCheetah or Ant")
+    return tuple(dict.fromkeys(tasks))

@@ -17,8 +17,8 @@ from minutiae.reproduction.numbers import algorithms_table
 from minutiae.reproduction.pages import agreement_sentence, command, introduction, sections, verdict_sentences
 from minutiae.reproduction.protocol import OUTCOMES, Item, Protocol, item_named, protocol_of
 from minutiae.runs.atomic import write_atomic
-from minutiae.studies.archive import RUNS, Archive
-from minutiae.studies.archiving import adopt, archive_study
+from minutiae.studies.archive import RUNS, Archive, BothArchives
+from minutiae.studies.archiving import archive_study
 from minutiae.studies.execution import Executor, run_study
 from minutiae.studies.results import StudyData, StudyResults
 from minutiae.studies.store import Store
@@ -127,7 +127,7 @@ def reproduce(
             study, store, workers=workers, listener=listener, executor=executor, archive=known, on=on, say=say
         )
         if kept is not None:
-            archive_study(store, kept)
+            archive_study(store, kept, study)
     else:
         results = _as_it_is(study, store, known)
     return judged(item, protocol, results)
@@ -135,9 +135,10 @@ def reproduce(
 
 def _as_it_is(study: Study, folder: Path, archive: Path | None) -> StudyResults:
     """What a store and an archive have of a study."""
-    store = Store.create(folder, study)
+    store = Store(folder, study)
     if archive is not None:
-        adopt(store, Archive.open(archive), study.first_runs())
+        # Only looked at: a folder is not changed by being judged.
+        store.archive = BothArchives(store.archive, Archive.open(archive))
     return StudyResults(store)
 
 

@@ -12,7 +12,7 @@ from minutiae.reports.study.words import interval
 from minutiae.statistics import Interval, seeds_needed, student_interval, welch_test
 from minutiae.statistics.results import Vector
 
-SUPPORTED, CONTRADICTED, UNTOLD, MISSING = "supported", "contradicted", "cannot tell", "no runs yet"
+SUPPORTED, CONTRADICTED, UNTOLD, MISSING = "supported", "contradicted", "cannot tell", "too few runs"
 STATUSES = (SUPPORTED, CONTRADICTED, UNTOLD, MISSING)
 
 
@@ -61,9 +61,15 @@ def above(sample: Vector, bound: float, words: str) -> Finding:
         sample: `[S]`.
         bound: in its unit.
         words: what it is.
+
+    A mean that is infinite is above every bound.
     """
     if len(sample) < 2:
         return nothing()
+    if np.isposinf(sample).any():
+        return Finding(SUPPORTED, f"{words} infinite in {np.isposinf(sample).sum()} of {len(sample)} runs")
+    if not np.isfinite(sample).all():
+        return Finding(UNTOLD, f"{words} not finite in every run")
     found = student_interval(sample)
     return Finding(_side(found, bound), f"{words} {interval(found)}")
 

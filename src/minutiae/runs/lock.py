@@ -34,14 +34,34 @@ def exclusive(folders: Sequence[Path]) -> Iterator[None]:
         yield
 
 
-def _hold(folder: Path, held: contextlib.ExitStack) -> None:
-    if fcntl is None:
-        return
+@contextlib.contextmanager
+def one_at_a_time(folder: Path) -> Iterator[None]:
+    """Hold a folder, after whoever holds it now; for what takes a moment, such as reading a file and writing it again.
+
+    Raises:
+        RunError: the folder cannot be opened.
+    """
+    with contextlib.ExitStack() as held:
+        if fcntl is not None:
+            handle = _opened(folder, held)
+            with contextlib.suppress(OSError):  # a file system without locks
+                fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+def _opened(folder: Path, held: contextlib.ExitStack) -> int:
     try:
         handle = os.open(folder, os.O_RDONLY)
     except OSError as error:
         raise RunError(f"cannot open {folder}: {error.strerror}; check the path and its permissions") from error
     held.callback(os.close, handle)
+    return handle
+
+
+def _hold(folder: Path, held: contextlib.ExitStack) -> None:
+    if fcntl is None:
+        return
+    handle = _opened(folder, held)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:

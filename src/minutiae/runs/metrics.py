@@ -131,8 +131,11 @@ class MetricsLog:
             yield dict(zip(self._columns, cells, strict=True))
 
 
-def read_table(path: str | os.PathLike[str]) -> polars.DataFrame:
+def read_table(path: str | os.PathLike[str], remedy: str = _REMEDY) -> polars.DataFrame:
     """Any Parquet table of a run as a data frame.
+
+    Args:
+        remedy: what to do when it is damaged.
 
     Raises:
         RunError: the file is missing, truncated or not Parquet.
@@ -146,7 +149,7 @@ def read_table(path: str | os.PathLike[str]) -> polars.DataFrame:
         # Polars reports some damaged files by a panic, which is no `Exception`.
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
-        raise RunError(f"{path} is truncated or damaged: {reason(error)}; {_REMEDY}") from error
+        raise RunError(f"{path} is truncated or damaged: {reason(error)}; {remedy}") from error
 
 
 def _series(name: str, column: list[Cell]) -> polars.Series:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from minutiae.details import Config, config_hash, from_toml
 from minutiae.errors import ConfigError, RunError
-from minutiae.runs.atomic import write_atomic
+from minutiae.runs.atomic import reason, write_atomic
+from minutiae.runs.lock import one_at_a_time
 from minutiae.runs.metrics import read_table
 
 if TYPE_CHECKING:
@@ -44,7 +45,19 @@ OUTCOMES = ("final_return", "best_return", "area_under_curve")
 """Outcomes that every archived run has, with all their digits; others are those of the study that it was made for."""
 
 _KEY = "key"
-_REMEDY = "restore it from a copy, or archive the study again"
+_DOCUMENTS = ("outcomes", "about")
+_KINDS: dict[str, Any] = {
+    "key": str,
+    "config": str,
+    "seed": int,
+    "reason": str | None,
+    "iterations": int,
+    "steps": int,
+    "seconds": float,
+    "outcomes": dict,
+    "about": dict,
+}
+_REMEDY = "restore it from a copy, or delete the archive and make it again"
 
 
 @dataclass(frozen=True)
@@ -100,33 +113,68 @@ class Archive:
         """
         if not (self.path / RUNS).is_file():
             return ()
-        table = read_table(self.path / RUNS)
+        table = read_table(self.path / RUNS, _REMEDY)
         names = {field.name for field in fields(ArchivedRun)}
         if names - {*table.columns}:
             raise RunError(f"{self.path / RUNS} lacks {', '.join(sorted(names - {*table.columns}))}; {_REMEDY}")
-        texts = ("outcomes", "about")
-        return tuple(
-            ArchivedRun(**{name: json.loads(row[name]) if name in texts else row[name] for name in names})
-            for row in table.to_dicts()
-        )
+        rows = tuple(self._row(number, row, names) for number, row in enumerate(table.to_dicts(), start=1))
+        if len({row.key for row in rows}) < len(rows):
+            raise RunError(f"{self.path / RUNS} has a run twice; {_REMEDY}")
+        return rows
+
+    def _row(self, number: int, row: dict[str, Any], names: set[str]) -> ArchivedRun:
+        try:
+            read = {name: json.loads(row[name]) if name in _DOCUMENTS else row[name] for name in names}
+            if not all(isinstance(read[name], kind) for name, kind in _KINDS.items()):
+                raise ValueError("a value of another kind")
+            if read["status"] not in ("finished", "diverged"):
+                raise ValueError(f"the status {read['status']!r}")
+            if not all(value is None or isinstance(value, float | int) for value in read["outcomes"].values()):
+                raise ValueError("an outcome that is no number")
+        except (TypeError, ValueError) as error:
+            raise RunError(f"row {number} of {self.path / RUNS} is damaged: {reason(error)}; {_REMEDY}") from error
+        return ArchivedRun(**read)
+
+    @cached_property
+    def _curves(self) -> polars.DataFrame:
+        """The table of curves, checked; empty where there is none."""
+        import polars
+
+        if not (self.path / CURVES).is_file():
+            return polars.DataFrame(schema={_KEY: polars.String, "iteration": polars.Int32, "steps": polars.Int32})
+        table = read_table(self.path / CURVES, _REMEDY)
+        lacking = {_KEY, "iteration", "steps"} - {*table.columns}
+        if lacking:
+            raise RunError(f"{self.path / CURVES} lacks {', '.join(sorted(lacking))}; {_REMEDY}")
+        odd = [
+            name
+            for name, kind in table.schema.items()
+            if not (kind == polars.String if name == _KEY else kind.is_numeric())
+        ]
+        if odd or table.select(polars.struct(_KEY, "iteration").is_duplicated().any()).item():
+            what = f"holds no numbers in {', '.join(odd)}" if odd else "has an iteration twice"
+            raise RunError(f"{self.path / CURVES} {what}; {_REMEDY}")
+        return table
 
     @cached_property
     def runs(self) -> dict[str, ArchivedRun]:
         """Runs by the id that the installed version gives to their config and seed.
 
-        That id changes when a detail is added to the catalogue; the config that the archive holds does not. A run whose
-        config is none any more is passed over: no study can plan it.
+        That id changes when a detail is added to the catalogue; the config that the archive holds does not. Passed over
+        are runs whose config is none any more, which no study can plan, and runs whose curves are lost.
 
         Raises:
-            RunError: the table is damaged.
+            RunError: a table is damaged.
         """
+        drawn = set(self._curves[_KEY].unique())
+        return {run: row for run, row in self._known() if row.key in drawn or not row.iterations}
+
+    def _known(self) -> Iterator[tuple[str, ArchivedRun]]:
         configs = {text: _config(text) for text in {row.config for row in self.rows}}
-        found = {}
         for row in self.rows:
             config = configs[row.config]
             if config is not None:
-                found[config_hash(config, row.seed)] = row
-        return found
+                yield config_hash(config, row.seed), row
 
     def curves(self, runs: Iterable[str]) -> polars.DataFrame:
         """`run_id` and `METRICS` of those of `runs` that are here, one row per iteration.
@@ -139,7 +187,7 @@ class Archive:
         wanted = {self.runs[run].key: run for run in runs if run in self.runs}
         if not wanted:
             return polars.DataFrame(schema={"run_id": polars.String, **dict.fromkeys(METRICS, polars.Float64)})
-        kept = read_table(self.path / CURVES).filter(polars.col(_KEY).is_in(list(wanted)))
+        kept = self._curves.filter(polars.col(_KEY).is_in(list(wanted)))
         metrics = [name for name in kept.columns if name != _KEY]
         return kept.select(
             polars.col(_KEY).replace_strict(wanted, return_dtype=polars.String).alias("run_id"),
@@ -150,7 +198,7 @@ class Archive:
         )
 
     def add(self, runs: Mapping[str, ArchivedRun], curves: polars.DataFrame) -> int:
-        """Keep runs that the archive lacks, and say how many those are.
+        """Keep runs that the archive lacks, and say how many those are; of several that add at once, one after another.
 
         Killed between its two writes it leaves curves without a run, which the next call drops.
 
@@ -161,11 +209,23 @@ class Archive:
         Raises:
             RunError: a table is damaged or cannot be written.
         """
+        if not runs:
+            return 0
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise RunError(f"cannot make {self.path}: {reason(error)}; choose another folder") from error
+        with one_at_a_time(self.path):
+            self._forget()
+            new = {name: run for name, run in runs.items() if name not in self.runs}
+            if new:
+                self._write(new, curves)
+                self._forget()
+        return len(new)
+
+    def _write(self, new: Mapping[str, ArchivedRun], curves: polars.DataFrame) -> None:
         import polars
 
-        new = {name: run for name, run in runs.items() if name not in self.runs}
-        if not new:
-            return 0
         keys = {name: run.key for name, run in new.items()}
         metrics = [name for name in METRICS if name in curves.columns]
         table = curves.filter(polars.col("run_id").is_in(list(new))).select(
@@ -175,16 +235,39 @@ class Archive:
                 for name in metrics
             ),
         )
-        if self.rows:
-            known = [row.key for row in self.rows]
-            before = read_table(self.path / CURVES).filter(polars.col(_KEY).is_in(known))
-            table = polars.concat([before, table], how="diagonal_relaxed")
-        both = [_row(row) for row in (*self.rows, *new.values())]
-        _write(self.path / CURVES, table)
-        _write(self.path / RUNS, polars.DataFrame(both, infer_schema_length=None))
-        for name in ("rows", "runs"):
+        # A run whose curves were lost is replaced.
+        replaced = {row.key for name, row in self._known() if name in new} | set(keys.values())
+        kept = [row for row in self.rows if row.key not in replaced]
+        before = self._curves.filter(polars.col(_KEY).is_in([row.key for row in kept]))
+        _write(self.path / CURVES, polars.concat([before, table], how="diagonal_relaxed"))
+        rows = [_row(row) for row in (*kept, *new.values())]
+        _write(self.path / RUNS, polars.DataFrame(rows, infer_schema_length=None))
+
+    def _forget(self) -> None:
+        for name in ("rows", "runs", "_curves"):
             self.__dict__.pop(name, None)
-        return len(new)
+
+
+class BothArchives(Archive):
+    """Two archives read as one; of a run that both have, the first one's counts. Nothing can be added."""
+
+    def __init__(self, first: Archive, second: Archive) -> None:
+        super().__init__(first.path)
+        self._first, self._second = first, second
+
+    @cached_property
+    def runs(self) -> dict[str, ArchivedRun]:
+        """Of both."""
+        return {**self._second.runs, **self._first.runs}
+
+    def curves(self, runs: Iterable[str]) -> polars.DataFrame:
+        """Of both."""
+        import polars
+
+        asked = list(runs)
+        tables = [self._first.curves(asked), self._second.curves([run for run in asked if run not in self._first.runs])]
+        found = [table for table in tables if len(table)]
+        return polars.concat(found, how="diagonal_relaxed") if found else tables[0]
 
 
 def _config(text: str) -> Config | None:
@@ -195,7 +278,7 @@ def _config(text: str) -> Config | None:
 
 
 def _row(run: ArchivedRun) -> dict[str, Any]:
-    return {**vars(run), **{name: json.dumps(dict(getattr(run, name))) for name in ("outcomes", "about")}}
+    return {**vars(run), **{name: json.dumps(dict(getattr(run, name))) for name in _DOCUMENTS}}
 
 
 def _write(path: Path, table: polars.DataFrame) -> None:

@@ -11,10 +11,10 @@ from minutiae.studies.archive import METRICS, OUTCOMES, Archive, ArchivedRun
 from minutiae.studies.outcomes import measured
 from minutiae.studies.results import planned_runs, study_curves, trained_seconds
 from minutiae.studies.store import Store
-from minutiae.studies.study import PlannedRun
+from minutiae.studies.study import PlannedRun, Study
 
 
-def archive_study(folder: str | Path, archive: str | Path) -> int:
+def archive_study(folder: str | Path, archive: str | Path, study: Study | None = None) -> int:
     """Keep the ended runs of a study in an archive, and say how many it did not have.
 
     A run that the study itself has from an archive is kept too.
@@ -22,11 +22,15 @@ def archive_study(folder: str | Path, archive: str | Path) -> int:
     Args:
         folder: of the study.
         archive: a folder, which need not exist yet.
+        study: whose runs are meant; `None` is the study that the folder holds now.
 
     Raises:
-        RunError: there is no study, or a file cannot be read or written.
+        RunError: there is no study, a file cannot be read or written, or the archive would lie among the runs.
     """
-    store = Store.open(folder)
+    store = Store.open(folder) if study is None else Store(Path(folder), study)
+    runs_folder = (store.path / "runs").resolve()
+    if runs_folder in (Path(archive).resolve(), *Path(archive).resolve().parents):
+        raise RunError(f"{archive} lies among the runs of the study; choose a folder outside of {store.path / 'runs'}")
     if store.study.command is not None:
         raise RunError(f"{folder} is a study of a command; only runs of our own trainer can be archived")
     names = list(dict.fromkeys([*OUTCOMES, *store.study.outcomes]))
@@ -57,8 +61,18 @@ def _archived(store: Store, run: str, names: list[str]) -> ArchivedRun:
 def adopt(store: Store, archive: Archive, runs: Iterable[PlannedRun]) -> int:
     """Let those of `runs` that `archive` has count in the study, and say how many that were none of its own.
 
+    A run without an outcome that the study asks for is trained instead.
+
     Raises:
         RunError: a file cannot be read or written.
     """
-    found = {run.id: archive.runs[run.id] for run in runs if run.id in archive.runs and not store.ended(run.id)}
+    found = {
+        run.id: archive.runs[run.id]
+        for run in runs
+        if run.id in archive.runs and not store.ended(run.id) and _serves(archive.runs[run.id], store.study)
+    }
     return store.archive.add(found, archive.curves(found))
+
+
+def _serves(run: ArchivedRun, study: Study) -> bool:
+    return all(name in run.outcomes or name in METRICS for name in study.outcomes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,8 +84,17 @@ class StudyResults:
 
     def data(self) -> StudyData:
         """Both, with the design: all that a report is made from."""
-        about = {**origin(), "command": f"minutiae study run {self.path}"}
+        about = {**origin(), "command": f"minutiae study run {self.path}", **self._elsewhere()}
         return StudyData(self.study, self.path, self.frame(), self.curves(), about)
+
+    def _elsewhere(self) -> dict[str, str]:
+        """Of runs that an archive gave: how many, and by what they were made."""
+        found = [archived for run in planned_runs(self._store) if (archived := self._store.elsewhere(run.id))]
+        if not found:
+            return {}
+        made = Counter(", ".join(f"{name} {text}" for name, text in sorted(run.about.items())) for run in found)
+        told = "; ".join(f"{count:,} by {words or 'unknown versions'}" for words, count in made.most_common())
+        return {"taken_from_an_archive": f"{len(found):,} of its runs: {told}"}
 
     def __repr__(self) -> str:
         return f"StudyResults({str(self.path)!r})"
