@@ -61,6 +61,10 @@ def test_the_list_without_runs(capsys: pytest.CaptureFixture[str]) -> None:
         (["figure1", "--learning-rates", "fast"], "--learning-rates is numbers with commas between, not 'fast'"),
         (["table2", "--agents", "many"], "--agents is 'many', which is not a whole number"),
         (["table2", "--judge"], "no run of table2 has ended yet"),
+        (["table2", "--judge", "--archive", "runz"], "runz/tables holds no archive of table2"),
+        (["table2", "--steps", "0"], "steps is a whole number of at least 1, not 0"),
+        (["halfcheetah", "--tasks", "Ant-v4"], "name the task 'Ant-v4' without its version"),
+        (["halfcheetah", "--flavour", "paper-text"], "halfcheetah has the plain presets and no flavour"),
     ],
 )
 def test_wrong_words_are_one_line(

@@ -94,6 +94,7 @@ def test_every_page_is_written_whole(name: str, tmp_path: Path) -> None:
     found = page_of(name, tmp_path, ("HalfCheetah",) if name == "halfcheetah" else ("Hopper", "Walker2d"))
     path = found.write_page(tmp_path / "page")
     text = path.read_text()
+    assert "too few runs" not in text
     assert found.item.title in text
     assert "http" not in text.replace("http://www.w3.org", "")
     assert f"minutiae reproduce {name} --tasks" in text

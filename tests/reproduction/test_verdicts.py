@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -218,3 +219,19 @@ def test_figure_1_told_otherwise(tmp_path: Path) -> None:
     assert (told["reward normalization"], told["value clipping"]) == (CONTRADICTED, CONTRADICTED)
     assert (told["annealing"], told["initialization"]) == (UNTOLD, UNTOLD)
     assert statuses(found, "figure1", "Humanoid")["annealing"] == MISSING
+
+
+def test_an_infinite_ratio_is_above_every_bound_and_no_movement_tells_nothing(tmp_path: Path) -> None:
+    data = tables_data(tmp_path, PAPER, ratio=1.1)
+    one = data.curves["iteration"] == 7
+    curves = data.curves.with_columns(
+        ratio_max_batch=pl.when(one).then(np.inf).otherwise("ratio_max_batch"), kl_exact_held_out=0.0
+    )
+    found = Evidence(type(data)(data.study, data.folder, data.frame, curves, data.about))
+    assert statuses(found, "figure3")["ratio not bounded"] == SUPPORTED
+    assert statuses(found, "figure4")["fresh samples tell the same"] == UNTOLD
+
+
+def test_halfcheetah_is_judged(tmp_path: Path) -> None:
+    found = evidence(tmp_path, PAPER, item="halfcheetah")
+    assert set(statuses(found, "halfcheetah", "HalfCheetah").values()) == {SUPPORTED}

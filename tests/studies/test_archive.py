@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -123,3 +124,75 @@ def test_curves_without_their_runs_are_dropped(trained: StudyResults, archive: P
     assert archive_study(trained.path, fresh) == 4
     table = polars.read_parquet(fresh / CURVES)
     assert table.group_by("key").len()["len"].to_list() == [6] * 8
+
+
+def test_of_several_writers_none_loses_what_another_keeps(trained: StudyResults, archive: Path, tmp_path: Path) -> None:
+    """Each reads, adds its own and writes; in between the others must wait."""
+    source = Archive.open(archive)
+    target = tmp_path / "together"
+    runs = list(source.runs.items())
+    parts = [dict(runs[place : place + 2]) for place in range(0, 8, 2)]
+    with ThreadPoolExecutor(4) as threads:
+        added = list(threads.map(lambda part: Archive(target).add(part, source.curves(part)), parts))
+    assert added == [2, 2, 2, 2]
+    assert set(Archive.open(target).runs) == set(source.runs)
+    assert len(Archive.open(target).curves(source.runs)) == 8 * 6
+
+
+def test_a_run_whose_curves_are_lost_is_archived_again(trained: StudyResults, archive: Path) -> None:
+    (archive / CURVES).unlink()
+    assert Archive(archive).runs == {}
+    assert archive_study(trained.path, archive) == 8
+    assert len(Archive(archive).rows) == len(Archive(archive).runs) == 8
+
+
+def test_a_run_without_an_outcome_that_the_study_asks_for_is_trained(archive: Path, tmp_path: Path) -> None:
+    heard: list[Progress] = []
+    study = small_study(seeds=1, outcomes=("final_return", "gradient_step_fraction"))
+    frame = run_here(study, tmp_path / "asks", archive=archive, listener=heard.append).frame()
+    assert len({one.run for one in heard}) == 4
+    assert frame["gradient_step_fraction"].is_not_null().all()
+
+
+def test_an_archive_does_not_lie_among_runs(trained: StudyResults) -> None:
+    with pytest.raises(RunError, match="lies among the runs of the study; choose a folder outside of"):
+        archive_study(trained.path, trained.path / "runs" / "kept")
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "text"),
+    [
+        ("status", "great", "row 1 of .* is damaged: the status 'great'; restore it from a copy"),
+        ("outcomes", "{", "row 1 of .* is damaged: .*; restore it from a copy"),
+        ("outcomes", "[1]", "row 1 of .* is damaged: a value of another kind"),
+        ("outcomes", '{"final_return": "high"}', "row 1 of .* is damaged: an outcome that is no number"),
+        ("config", None, "row 1 of .* is damaged: a value of another kind"),
+    ],
+)
+def test_rows_that_no_archive_has_are_told(archive: Path, column: str, value: Any, text: str) -> None:
+    table = polars.read_parquet(archive / RUNS)
+    table.with_columns(polars.lit(value, polars.String).alias(column)).write_parquet(archive / RUNS)
+    with pytest.raises(RunError, match=text):
+        _ = Archive.open(archive).runs
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (lambda table: table.drop("key"), "lacks key"),
+        (lambda table: polars.concat([table, table]), "has an iteration twice"),
+        (lambda table: table.with_columns(polars.lit("x").alias("steps")), "holds no numbers in steps"),
+    ],
+)
+def test_curves_that_no_archive_has_are_told(archive: Path, change: Any, text: str) -> None:
+    change(polars.read_parquet(archive / CURVES)).write_parquet(archive / CURVES)
+    with pytest.raises(RunError, match=text):
+        _ = Archive.open(archive).runs
+
+
+def test_a_report_names_who_made_the_runs_of_an_archive(archive: Path, tmp_path: Path) -> None:
+    table = polars.read_parquet(archive / RUNS)
+    table.with_columns(polars.lit('{"jax": "0.0.1"}').alias("about")).write_parquet(archive / RUNS)
+    about = run_here(small_study(), tmp_path / "taken", archive=archive).data().about
+    assert about["taken_from_an_archive"] == "8 of 8 runs: 8 by jax 0.0.1"
+    assert "jax" not in about

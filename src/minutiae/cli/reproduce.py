@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -87,7 +88,8 @@ def reproduce(
         from minutiae.reproduction.costs import costs, costs_text
 
         asked = [item] if item else [*ITEMS]
-        sys.stdout.write(costs_text(costs(asked, named, agents, flavour, version, workers)))
+        needed = costs(asked, named, agents, flavour, version, workers, told=_measuring)
+        sys.stdout.write(costs_text(needed))
         return 0
     if item is None:
         raise ConfigError(f"name a table or figure: {', '.join(ITEMS)}; or give --list")
@@ -115,7 +117,7 @@ def reproduce(
 
 
 def _names(text: str | None) -> Sequence[str] | None:
-    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+    return None if text is None else [name for name in re.split(r"[,\s]+", text) if name]
 
 
 def _numbers(text: str | None) -> Sequence[float] | None:
@@ -125,6 +127,10 @@ def _numbers(text: str | None) -> Sequence[float] | None:
         return None if text is None else [float(number) for number in text.split(",")]
     except ValueError as error:
         raise ConfigError(f"--learning-rates is numbers with commas between, not {text!r}") from error
+
+
+def _measuring(environment: str) -> None:
+    sys.stderr.write(f"measuring {environment}: eight agents, two iterations\n")
 
 
 def _say(text: str) -> None:

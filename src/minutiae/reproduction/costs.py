@@ -43,6 +43,7 @@ def costs(
     version: str = "v4",
     workers: int | None = None,
     speed: Callable[[Study, str], float] | None = None,
+    told: Callable[[str], None] = lambda environment: None,
 ) -> list[Cost]:
     """What items need, by training eight agents of every environment for two iterations.
 
@@ -50,6 +51,7 @@ def costs(
         names: of items.
         tasks, agents, flavour, version, workers: as of `reproduce`.
         speed: seconds of one worker per environment step of a study in an environment; `None` measures it.
+        told: of every environment before it is measured.
     """
     cores = workers or len(usable_cores())
     speeds: Speeds = {}
@@ -65,6 +67,7 @@ def costs(
         seconds: float | None = 0.0
         for environment in study.environments:
             if environment not in speeds:
+                told(environment)
                 speeds[environment] = _speed(study, environment, speed or seconds_per_step)
             mine = sum(
                 run.own.iterations * run.own.samples_per_iteration for run in runs if run.environment == environment

@@ -178,7 +178,8 @@ def command(item: Item, protocol: Protocol) -> str:
         "--tasks",
         ",".join(protocol.tasks).lower() if item.own_tasks else ",".join(protocol.tasks),
     ]
-    words += ["--agents", str(protocol.agents)]
+    if item.store is not None:
+        words += ["--agents", str(protocol.agents)]
     if item.own_tasks:
         words += ["--flavour", protocol.flavour]
     words += ["--version", protocol.version]

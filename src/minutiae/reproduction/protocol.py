@@ -240,10 +240,12 @@ def protocol_of(
     found = Protocol(item.tasks, item.agents if agents is None else agents, flavour, version, steps=steps)
     if learning_rates is not None:
         found = replace(found, learning_rates=tuple(learning_rates))
+    if not item.own_tasks and flavour != FLAVOURS[0]:
+        raise ConfigError(f"{item.name} has the plain presets and no flavour; leave it out")
     if tasks is None:
         return found
     if not item.own_tasks:
-        return replace(found, tasks=_free_tasks(item, tasks, flavour))
+        return replace(found, tasks=_free_tasks(tasks))
     known = {task.lower(): task for task in TASKS}
     chosen = []
     for task in tasks:
@@ -255,10 +257,8 @@ def protocol_of(
     return replace(found, tasks=tuple(dict.fromkeys(chosen)))
 
 
-def _free_tasks(item: Item, tasks: Sequence[str], flavour: str) -> tuple[str, ...]:
+def _free_tasks(tasks: Sequence[str]) -> tuple[str, ...]:
     """Tasks that the article does not have, by their ids without version."""
-    if flavour != FLAVOURS[0]:
-        raise ConfigError(f"{item.name} has the plain presets and no flavour; leave it out")
     for task in tasks:
         if re.search(r"-v\d+$", task):
             raise ConfigError(f"name the task {task!r} without its version, and the version by itself: --version v4")

@@ -122,6 +122,8 @@ def reproduce(
     store = Path(folder) / item.store
     kept = None if archive is None else Path(archive) / item.store
     known = kept if kept is not None and (kept / RUNS).is_file() else None
+    if kept is not None and known is None and not train:
+        raise RunError(f"{kept} holds no archive of {name}: it has no {RUNS}; check the folder")
     if train:
         results = run_study(
             study, store, workers=workers, listener=listener, executor=executor, archive=known, on=on, say=say
@@ -152,7 +154,10 @@ def judged(item: Item, protocol: Protocol, results: StudyResults) -> Reproductio
     data = StudyData(data.study, data.folder, data.frame, results.curves(*DIAGNOSTICS), data.about)
     ended = data.frame.filter(data.frame["status"].is_in(("finished", "diverged")))
     if not len(ended):
-        raise RunError(f"no run of {item.name} has ended yet in {data.folder}; leave out --judge to train")
+        raise RunError(
+            f"no run of {item.name} has ended yet in {data.folder}; leave out --judge to train, or name earlier runs "
+            "with --archive"
+        )
     # Only what has runs can be drawn; claims of the other tasks say that they wait.
     evidences = [Evidence(data, outcome) for outcome in OUTCOMES]
     verdicts = judge(evidences[0], item.name, protocol.tasks)

@@ -84,17 +84,19 @@ class StudyResults:
 
     def data(self) -> StudyData:
         """Both, with the design: all that a report is made from."""
-        about = {**origin(), "command": f"minutiae study run {self.path}", **self._elsewhere()}
+        about = {"command": f"minutiae study run {self.path}", **self._made_by()}
         return StudyData(self.study, self.path, self.frame(), self.curves(), about)
 
-    def _elsewhere(self) -> dict[str, str]:
-        """Of runs that an archive gave: how many, and by what they were made."""
-        found = [archived for run in planned_runs(self._store) if (archived := self._store.elsewhere(run.id))]
+    def _made_by(self) -> dict[str, str]:
+        """Versions and machine: this one's where runs were trained here, and those of runs that an archive gave."""
+        ended = [run.id for run in planned_runs(self._store) if self._store.ended(run.id)]
+        found = [archived for run in ended if (archived := self._store.elsewhere(run))]
         if not found:
-            return {}
+            return origin()
         made = Counter(", ".join(f"{name} {text}" for name, text in sorted(run.about.items())) for run in found)
         told = "; ".join(f"{count:,} by {words or 'unknown versions'}" for words, count in made.most_common())
-        return {"taken_from_an_archive": f"{len(found):,} of its runs: {told}"}
+        here = origin() if len(found) < len(ended) else {}
+        return {**here, "taken_from_an_archive": f"{len(found):,} of {len(ended):,} runs: {told}"}
 
     def __repr__(self) -> str:
         return f"StudyResults({str(self.path)!r})"
