@@ -144,7 +144,7 @@ def find(name: str) -> CustomDetail:
             f"the detail {name!r} needs the module {module!r}, and there is no module {error.name!r}; put it where "
             "Python finds it (the working directory, PYTHONPATH, or an installed package)"
         ) from None
-    except Exception as error:  # whatever the code of somebody else raises
+    except (Exception, SystemExit) as error:  # whatever the code of somebody else raises; no exit of ours is theirs
         raise ConfigError(
             f"the detail {name!r} needs the module {module!r}, which cannot be imported: {_told(error)}"
         ) from error
@@ -192,8 +192,11 @@ def stored_levels(given: Mapping[str, Any]) -> CustomLevels:
     """
     for name in given:
         check_form(name)
-    on = {name: level for name, level in given.items() if level not in ("off", False)}
-    return tuple(sorted((name, tuple(level) if isinstance(level, list) else level) for name, level in on.items()))
+    # `is`, for 0 == False, and 0 is a level like any other.
+    on = {name: level for name, level in given.items() if level is not None and level is not False and level != "off"}
+    return tuple(
+        sorted((name, tuple(level) if isinstance(level, list) else plain(level)) for name, level in on.items())
+    )
 
 
 def plain(level: Any) -> Any:
@@ -217,14 +220,14 @@ class Bound:
         """
         try:
             return self.function(self.level, *arguments)
-        except Exception as error:  # whatever the code of somebody else raises
+        except (Exception, SystemExit) as error:  # whatever the code of somebody else raises
             last = traceback.extract_tb(error.__traceback__)[-1]
             raise ConfigError(
                 f"the detail {self.name!r} raised {_told(error)} ({last.filename}, line {last.lineno})"
             ) from error
 
 
-def _told(error: Exception) -> str:
+def _told(error: BaseException) -> str:
     """An error's type and the first paragraph of its text, as one line: JAX appends pages."""
     return f"{type(error).__name__}: {' '.join(str(error).partition(chr(10) * 2)[0].split())}"
 
