@@ -37,6 +37,36 @@ def test_rewards_are_changed_agent_by_agent() -> None:
     np.testing.assert_array_equal(rewards[1], [[6, 7], [8, 9], [10, 11]])
 
 
+def test_nothing_written_in_place_reaches_the_batch() -> None:
+    rewards, terminated, truncated = (
+        np.arange(6.0).reshape(1, 3, 2),
+        np.zeros((1, 3, 2), bool),
+        np.zeros((1, 3, 2), bool),
+    )
+    customs = [bound(on(small(), **{"outside_details:scribbled": True}).custom, "rewards")]
+    changed = changed_rewards(customs, rewards, terminated, truncated)
+    for array in (changed, rewards):
+        np.testing.assert_array_equal(array, [[[0, 1], [2, 3], [4, 5]]])
+    assert not terminated.any() and not truncated.any()
+
+
+@pytest.mark.parametrize(
+    ("level", "message"),
+    [
+        ("ragged", "returned list, of which NumPy makes no array (setting an array element with a sequence. "),
+        ("text", "returned text (<U32); it must return real numbers"),
+        ("complex", "returned complex numbers (complex128); it must return real numbers"),
+    ],
+)
+def test_rewards_that_are_no_real_numbers_are_named(level: str, message: str) -> None:
+    nowhere = np.zeros((1, 3, 2), bool)
+    customs = [bound(on(small(), **{"outside_details:unreal": level}).custom, "rewards")]
+    with pytest.raises(ConfigError) as raised:
+        changed_rewards(customs, np.zeros((1, 3, 2)), nowhere, nowhere)
+    assert str(raised.value).startswith(f"the detail 'outside_details:unreal' {message}")
+    assert "\n" not in str(raised.value)
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [
