@@ -17,6 +17,7 @@ from minutiae.details import (
     flag,
     from_mapping,
     from_toml,
+    integer,
     number,
     preset,
     structure,
@@ -150,6 +151,12 @@ def test_the_page_of_a_detail():
         (
             lambda: custom_detail(stage="rewards", levels=number(above=0), title="a", rule="b", source="c"),
             "a custom detail (a) can be off, so that configs without it stay what they are; give its levels off=True",
+        ),
+        (
+            lambda: custom_detail(
+                stage="rewards", levels=integer(off=True, off_word="all"), title="a", rule="b", source="c"
+            ),
+            "a custom detail (a) is off by the word off, which is read without its module; leave out off_word='all'",
         ),
     ],
 )

@@ -75,7 +75,7 @@ def custom_detail(
         applies: conditions on the package's own details, as `only("algorithm", "ppo")`.
 
     Raises:
-        ConfigError: no such stage, or levels without off.
+        ConfigError: no such stage, levels without off, or with another word for it.
     """
     if stage not in STAGES:
         raise ConfigError(unknown("stage", stage, STAGES))
@@ -83,6 +83,11 @@ def custom_detail(
         raise ConfigError(
             f"a custom detail ({title}) can be off, so that configs without it stay what they are; give its levels "
             "off=True"
+        )
+    if levels.off_word != "off":
+        raise ConfigError(
+            f"a custom detail ({title}) is off by the word off, which is read without its module; leave out "
+            f"off_word={levels.off_word!r}"
         )
     conditions = applies if isinstance(applies, tuple) else (applies,)
     if stage == "policy_loss":
@@ -192,11 +197,16 @@ def stored_levels(given: Mapping[str, Any]) -> CustomLevels:
     """
     for name in given:
         check_form(name)
+    levels = {name: stored_level(level) for name, level in given.items()}
+    return tuple(sorted((name, plain(level)) for name, level in levels.items() if level is not None))
+
+
+def stored_level(written: Any) -> Any:
+    """The level that text or TOML holds, unchecked: off is `None`, on `True`, a list a tuple. Nothing is imported."""
     # `is`, for 0 == False, and 0 is a level like any other.
-    on = {name: level for name, level in given.items() if level is not None and level is not False and level != "off"}
-    return tuple(
-        sorted((name, tuple(level) if isinstance(level, list) else plain(level)) for name, level in on.items())
-    )
+    if written is False or written == "off":
+        return None
+    return True if written == "on" else tuple(written) if isinstance(written, list) else written
 
 
 def plain(level: Any) -> Any:

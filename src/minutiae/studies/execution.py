@@ -10,6 +10,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
 from typing import TypeAlias
@@ -122,7 +123,8 @@ def _opened(study: Study | str | Path, folder: str | Path | None) -> tuple[Study
     if isinstance(study, Study):
         if folder is None:
             raise ConfigError("a Study has no name of its own; say where to train it: run_study(study, 'studies/NAME')")
-        return study, Path(folder)
+        # What was opened for reading is checked before it is trained.
+        return replace(study, stored=False) if study.stored else study, Path(folder)
     path = Path(study)
     if path.is_dir():
         return load_study(path / FILE), path if folder is None else Path(folder)

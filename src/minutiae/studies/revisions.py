@@ -35,7 +35,7 @@ def uncounted_words(study: Study, folder: str | Path) -> str | None:
         return None
     total = len(list((Path(folder) / "runs").glob("*")))
     try:
-        changed = list(_changes(load_study(Path(folder) / FILE), study))
+        changed = list(_changes(load_study(Path(folder) / FILE, stored=True), study))
     except MinutiaeError:  # no earlier form that can be read
         changed = []
     why = f" ({_some(changed, '; ', 'changes')})" if changed else ""

@@ -67,7 +67,7 @@ class Store:
 
     @classmethod
     def open(cls, path: str | Path) -> Store:
-        """The store in a folder.
+        """The store in a folder, for reading: modules that its study names are not imported.
 
         Raises:
             RunError: there is none.
@@ -76,7 +76,7 @@ class Store:
         path = Path(path)
         if not (path / FILE).is_file():
             raise RunError(f"{path} holds no study: it has no {FILE}; run: minutiae study run FILE.toml")
-        return cls(path, load_study(path / FILE))
+        return cls(path, load_study(path / FILE, stored=True))
 
     @classmethod
     def create(cls, path: str | Path, study: Study) -> Store:
@@ -89,7 +89,8 @@ class Store:
         if path.exists() and not (path / FILE).is_file() and (not path.is_dir() or any(path.iterdir())):
             raise RunError(f"{path} holds other files and no {FILE}; choose another name for the study")
         text = study_to_toml(study).encode()
-        if [run.id for run in study_from_toml(text.decode()).first_runs()] != [run.id for run in study.first_runs()]:
+        read_back = study_from_toml(text.decode(), stored=True)
+        if [run.id for run in read_back.first_runs()] != [run.id for run in study.first_runs()]:
             raise ConfigError("this study cannot be written to a file and read back; give levels as numbers or text")
         if not (path / FILE).is_file() or (path / FILE).read_bytes() != text:
             write_atomic(path / FILE, text)
