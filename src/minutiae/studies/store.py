@@ -18,6 +18,7 @@ from pathlib import Path
 
 from minutiae.control.chunks import predicted_bytes
 from minutiae.details import structure, to_toml
+from minutiae.details.custom_source import source_hashes
 from minutiae.errors import ConfigError, RunError
 from minutiae.runs.atomic import write_atomic
 from minutiae.runs.directory import RunDirectory, is_run
@@ -188,8 +189,11 @@ class Store:
     def _make(self, run: PlannedRun) -> None:
         path = self.run_path(run.id)
         if not is_run(path):
+            about = origin()
+            if not isinstance(run.config, External):
+                about |= source_hashes(run.config)
             text = run.config.text if isinstance(run.config, External) else to_toml(run.config)
-            RunDirectory.create(path, text, run.seed, about=origin())
+            RunDirectory.create(path, text, run.seed, about=about)
 
 
 def _most_agents(run: PlannedRun) -> int:
