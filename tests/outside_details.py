@@ -63,4 +63,27 @@ def mistaken(level: bool, rewards: Any, terminated: Any, truncated: Any) -> Any:
     return rewards["nothing"]
 
 
+@custom_detail(stage="rewards", levels=number(at_least=0, off=True), title="more", rule="r <- r + c.", source="a test")
+def added(level: float, rewards: Any, terminated: Any, truncated: Any) -> Any:
+    return rewards + level
+
+
+@custom_detail(stage="rewards", levels=flag(), title="in place", rule="on: writes all over.", source="a test")
+def scribbled(level: bool, rewards: Any, terminated: Any, truncated: Any) -> Any:
+    returned = rewards.copy()
+    rewards[:], terminated[:], truncated[:] = 99.0, True, True
+    return returned
+
+
+@custom_detail(
+    stage="rewards",
+    levels=choice("ragged", "text", "complex", off=True),
+    title="no real numbers",
+    rule="breaks the rules.",
+    source="a test",
+)
+def unreal(level: str, rewards: Any, terminated: Any, truncated: Any) -> Any:
+    return {"ragged": [[0.0], [0.0, 1.0]], "text": rewards.astype(str), "complex": rewards * 1j}[level]
+
+
 not_a_detail = 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import outside_details
 from minutiae.control.custom import changed_rewards
 from minutiae.control.progress import Progress
 from minutiae.details import Config, bound, to_toml
+from minutiae.details.custom_source import source_hashes
 from minutiae.errors import ConfigError, MinutiaeError
 from minutiae.runs.directory import RunDirectory
 from small_runs import assert_same_bits, small
@@ -35,6 +37,36 @@ def test_rewards_are_changed_agent_by_agent() -> None:
     np.testing.assert_array_equal(changed[0], [[0, 1], [2, 3], [4, 5]])
     np.testing.assert_array_equal(changed[1], [[-6, -7], [-8, -9], [-10, -11]])
     np.testing.assert_array_equal(rewards[1], [[6, 7], [8, 9], [10, 11]])
+
+
+def test_nothing_written_in_place_reaches_the_batch() -> None:
+    rewards, terminated, truncated = (
+        np.arange(6.0).reshape(1, 3, 2),
+        np.zeros((1, 3, 2), bool),
+        np.zeros((1, 3, 2), bool),
+    )
+    customs = [bound(on(small(), **{"outside_details:scribbled": True}).custom, "rewards")]
+    changed = changed_rewards(customs, rewards, terminated, truncated)
+    for array in (changed, rewards):
+        np.testing.assert_array_equal(array, [[[0, 1], [2, 3], [4, 5]]])
+    assert not terminated.any() and not truncated.any()
+
+
+@pytest.mark.parametrize(
+    ("level", "message"),
+    [
+        ("ragged", "returned list, of which NumPy makes no array (setting an array element with a sequence. "),
+        ("text", "returned text (<U32); it must return real numbers"),
+        ("complex", "returned complex numbers (complex128); it must return real numbers"),
+    ],
+)
+def test_rewards_that_are_no_real_numbers_are_named(level: str, message: str) -> None:
+    nowhere = np.zeros((1, 3, 2), bool)
+    customs = [bound(on(small(), **{"outside_details:unreal": level}).custom, "rewards")]
+    with pytest.raises(ConfigError) as raised:
+        changed_rewards(customs, np.zeros((1, 3, 2)), nowhere, nowhere)
+    assert str(raised.value).startswith(f"the detail 'outside_details:unreal' {message}")
+    assert "\n" not in str(raised.value)
 
 
 @pytest.mark.parametrize(
@@ -88,8 +120,25 @@ def test_a_stopped_run_goes_on_to_the_same_bits_with_its_details(tmp_path: Path)
     with pytest.raises(Stopped):
         minutiae.train(small(), seed=3, name="stopped", out=tmp_path, listener=stop, **ALL)
     assert not (tmp_path / "stopped" / "result.json").exists()
-    minutiae.resume(tmp_path / "stopped")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        minutiae.resume(tmp_path / "stopped")
     assert_same_bits(tmp_path / "stopped", whole.path)
+
+
+def test_a_run_that_goes_on_with_another_source_says_so(tmp_path: Path) -> None:
+    config = on(small(), **{NEGATED: True})
+    about = {NEGATED: "0" * 16, PULLED: "0" * 16}
+    run = RunDirectory.create(tmp_path / "run", to_toml(config), 0, about=about)
+    with pytest.warns(UserWarning) as said:
+        minutiae.resume(run.path)
+    assert [str(one.message) for one in said if one.category is UserWarning] == [
+        f"the source of the detail 'outside_details:negated' has changed since {run.path} was begun: what is left is "
+        "trained with the new one; to have one detail all through, train again under another name"
+    ]
+    assert said[0].filename == __file__
+    (fresh,) = minutiae.train(config, name="fresh", out=tmp_path)
+    assert RunDirectory.open(fresh.path).about[NEGATED] == source_hashes(config)[NEGATED]
 
 
 def test_a_run_whose_module_is_missing_is_read_but_not_trained(tmp_path: Path) -> None:

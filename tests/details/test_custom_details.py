@@ -17,6 +17,7 @@ from minutiae.details import (
     flag,
     from_mapping,
     from_toml,
+    integer,
     number,
     preset,
     structure,
@@ -52,6 +53,16 @@ def test_off_is_as_if_it_were_not_there(off):
     assert "custom" not in to_toml(without)
     # The runs of everybody else keep their names.
     assert config_hash(plain, 0) == "c9ff3c3b7132c6aa"
+
+
+@pytest.mark.parametrize("zero", [0, 0.0])
+def test_zero_is_a_level_and_not_off(zero):
+    on = config(**{"outside_details:added": zero})
+    assert on.custom == (("outside_details:added", 0.0),)
+    assert from_toml(to_toml(on)) == from_mapping(to_mapping(on)) == on
+    assert config_hash(from_toml(to_toml(on)), 0) == config_hash(on, 0) != config_hash(config(), 0)
+    assert from_mapping({"environment": "Hopper-v5", "outside_details:added": zero}) == on
+    assert from_mapping({"environment": "Hopper-v5", "outside_details:added": False}) == config()
 
 
 def test_texts_hold_the_module():
@@ -109,7 +120,8 @@ def test_the_page_of_a_detail():
         (
             lambda: config(**{"outside_details:not_a_detail": 1}),
             "the module 'outside_details' has no detail 'not_a_detail'; it has changed, negated, pulled, "
-            "shortened, spread, mistaken; a detail is a function under @minutiae.custom_detail(...)",
+            "shortened, spread, mistaken, added, scribbled, unreal; a detail is a function under "
+            "@minutiae.custom_detail(...)",
         ),
         (
             lambda: config(**{"outside_details:": 1}),
@@ -140,6 +152,12 @@ def test_the_page_of_a_detail():
             lambda: custom_detail(stage="rewards", levels=number(above=0), title="a", rule="b", source="c"),
             "a custom detail (a) can be off, so that configs without it stay what they are; give its levels off=True",
         ),
+        (
+            lambda: custom_detail(
+                stage="rewards", levels=integer(off=True, off_word="all"), title="a", rule="b", source="c"
+            ),
+            "a custom detail (a) is off by the word off, which is read without its module; leave out off_word='all'",
+        ),
     ],
 )
 def test_mistakes_teach(make, message):
@@ -148,12 +166,25 @@ def test_mistakes_teach(make, message):
     assert str(raised.value) == message
 
 
-def test_a_module_that_breaks_is_named(tmp_path, monkeypatch):
-    (tmp_path / "broken_details.py").write_text("raise RuntimeError('two\\nlines')\n")
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("raise RuntimeError('two\\nlines')", "RuntimeError: two lines"),
+        ("raise SystemExit(0)", "SystemExit: 0"),
+    ],
+)
+def test_a_module_that_breaks_is_named(line, said, tmp_path, monkeypatch):
+    (tmp_path / "broken_details.py").write_text(line + "\n")
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(ConfigError) as raised:
         config(**{"broken_details:any": 1})
     assert str(raised.value) == (
-        "the detail 'broken_details:any' needs the module 'broken_details', which cannot be imported: RuntimeError: "
-        "two lines"
+        f"the detail 'broken_details:any' needs the module 'broken_details', which cannot be imported: {said}"
     )
+
+
+def test_an_interruption_at_import_passes(tmp_path, monkeypatch):
+    (tmp_path / "slow_details.py").write_text("raise KeyboardInterrupt\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        config(**{"slow_details:any": 1})

@@ -49,6 +49,16 @@ def test_cells_that_move_together_say_less_of_the_deviation():
     assert deviation_unit(shared, cells).degrees_of_freedom == 32
 
 
+def test_a_seed_that_a_cell_has_twice_is_left_out():
+    generator = np.random.default_rng(3)
+    seeds, cells = np.tile(np.arange(9), 2), np.repeat(np.arange(2), 9)
+    shared = np.tile(generator.normal(size=9), 2)
+    # Two copies of one cell but for the last seed, run twice in both: the eight others have 7 degrees of freedom.
+    doubled = np.concatenate([shared, [5.0, -5.0]])
+    found = deviation_unit(doubled, [*cells, 0, 1], [*seeds, 8, 8])
+    assert found.degrees_of_freedom == pytest.approx(7)
+
+
 def test_pooling_by_hand():
     outcome = {name: unit * np.random.default_rng(1).normal(size=20) for name, unit in DEVIATIONS.items()}
     effects = {name: effects_of(values) for name, values in outcome.items()}
@@ -122,6 +132,11 @@ def test_messages():
         deviation_unit([1.0, 1, 2, 2], [0, 0, 1, 1])
     with pytest.raises(StatisticsError, match="the runs are too few to differ within cells"):
         deviation_unit([1.0, 2, 2], [0, 0, 1])
+    for size in (0.0, -1.0, np.nan, np.inf):
+        with pytest.raises(StatisticsError, match=f"the size of a unit is {size}; give a finite one above 0"):
+            Unit(size)
+    with pytest.raises(StatisticsError, match=r"the degrees of freedom of a unit are 0\.0; give some above 0"):
+        Unit(1.0, 0.0)
     found = {"a": effects_of(np.random.default_rng(0).normal(size=20))}
     with pytest.raises(StatisticsError, match="a has no unit; give one for each environment"):
         pool_effects(found, {})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import operator
 import re
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from minutiae.control.progress import Listener, ignore
 from minutiae.control.run import Run, open_run, open_runs
 from minutiae.control.workers import Workers, usable_cores
 from minutiae.details import Config, check_actions, from_toml, preset, structure, to_toml
+from minutiae.details.custom_source import changed_sources, source_hashes
 from minutiae.errors import ConfigError, RunError
 from minutiae.runs import config_file
 from minutiae.runs.directory import GROUP_FILE, RunDirectory, RunExists, is_run
@@ -118,24 +120,24 @@ def train_population(
     path = Path(out) / _checked_name(name)
     chunks = plan_chunks([config for config, _ in agents], _workers(workers, sinks))
     _check_sinks(sinks, max(len(chunk) for chunk in chunks))
-    texts = [(to_toml(config), seed) for config, seed in agents]
+    made = [(to_toml(config), seed, origin() | source_hashes(config)) for config, seed in agents]
     if len(agents) == 1 and names is None:
-        run = RunDirectory.create(path, *texts[0], about=origin())
+        run = RunDirectory.create(path, *made[0])
         _train_here([[run]], sinks, listener)
         return [open_run(path)]
     members = list(names) if names is not None else _member_names([seed for _, seed in agents])
-    _create_group(path, members, [[members[agent] for agent in chunk] for chunk in chunks], texts)
+    _create_group(path, members, [[members[agent] for agent in chunk] for chunk in chunks], made)
     return resume(path, workers=workers, sinks=sinks, listener=listener)
 
 
 def _create_group(
-    path: Path, members: Sequence[str], chunks: Sequence[Sequence[str]], texts: Sequence[tuple[str, int]]
+    path: Path, members: Sequence[str], chunks: Sequence[Sequence[str]], made: Sequence[tuple[str, int, dict[str, str]]]
 ) -> None:
-    """Make the folders of a group and all its runs, or none of them."""
+    """Make the folders of a group and all its runs, of config text, seed and origin each, or none of them."""
     group = RunGroup.create(path, members, chunks)
     try:
-        for member, (text, seed) in zip(members, texts, strict=True):
-            RunDirectory.create(group.member_path(member), text, seed, about=origin())
+        for member, (text, seed, about) in zip(members, made, strict=True):
+            RunDirectory.create(group.member_path(member), text, seed, about=about)
     except RunError:
         # A group with some of its runs could neither be resumed nor begun again. All that is here now is ours.
         for file in (*(path / member / config_file.FILE for member in members), path / GROUP_FILE):
@@ -153,7 +155,7 @@ def resume(
     """Go on with a run or a group that was stopped, to the same bits as if it had not been.
 
     A run that belongs to a group is trained with the runs it shared a population with. Finished runs are returned as
-    they are.
+    they are. Where the source of a custom detail is another one now, a warning says so.
 
     Raises:
         RunError: nothing is there, or it is damaged.
@@ -172,6 +174,7 @@ def resume(
         return [open_run(group.member_path(name)) for name in group.members]
     run = RunDirectory.open(path)
     _check_unfinished([run])
+    _warn_of_changed_sources([run])
     _train_here([[run]], sinks, listener)
     return [open_run(path)]
 
@@ -194,6 +197,7 @@ def _train_group(
     runs = [[group.run(name) for name in chunk] for chunk in chunks]
     unfinished = [chunk for chunk in runs if not all(run.finished for run in chunk)]
     _check_unfinished([run for chunk in unfinished for run in chunk])
+    _warn_of_changed_sources([run for chunk in unfinished for run in chunk])
     count = _workers(workers, sinks)
     _find_custom(unfinished)
     # A group of several populations always trains in worker processes, also when one is left: same process, same bits.
@@ -201,6 +205,25 @@ def _train_group(
         Workers(unfinished, count, _listed(sinks), listener).train()
     else:
         _train_here(unfinished, sinks, listener)
+
+
+def _warn_of_changed_sources(runs: Sequence[RunDirectory]) -> None:
+    """Say which custom details are not those any more with which unfinished `runs` were begun.
+
+    Raises:
+        ConfigError: one is missing; the text names its module.
+    """
+    changed: dict[str, list[RunDirectory]] = {}
+    for run in runs:
+        for name in [] if run.finished else changed_sources(from_toml(run.config_text), run.about):
+            changed.setdefault(name, []).append(run)
+    for name, begun in changed.items():
+        more = f" and {len(begun) - 1} more" if len(begun) > 1 else ""
+        warnings.warn(
+            f"the source of the detail {name!r} has changed since {begun[0].path}{more} was begun: what is left is "
+            "trained with the new one; to have one detail all through, train again under another name",
+            stacklevel=3,
+        )
 
 
 def _find_custom(chunks: Sequence[Sequence[RunDirectory]]) -> None:

@@ -75,7 +75,7 @@ def custom_detail(
         applies: conditions on the package's own details, as `only("algorithm", "ppo")`.
 
     Raises:
-        ConfigError: no such stage, or levels without off.
+        ConfigError: no such stage, levels without off, or with another word for it.
     """
     if stage not in STAGES:
         raise ConfigError(unknown("stage", stage, STAGES))
@@ -83,6 +83,11 @@ def custom_detail(
         raise ConfigError(
             f"a custom detail ({title}) can be off, so that configs without it stay what they are; give its levels "
             "off=True"
+        )
+    if levels.off_word != "off":
+        raise ConfigError(
+            f"a custom detail ({title}) is off by the word off, which is read without its module; leave out "
+            f"off_word={levels.off_word!r}"
         )
     conditions = applies if isinstance(applies, tuple) else (applies,)
     if stage == "policy_loss":
@@ -144,7 +149,7 @@ def find(name: str) -> CustomDetail:
             f"the detail {name!r} needs the module {module!r}, and there is no module {error.name!r}; put it where "
             "Python finds it (the working directory, PYTHONPATH, or an installed package)"
         ) from None
-    except Exception as error:  # whatever the code of somebody else raises
+    except (Exception, SystemExit) as error:  # whatever the code of somebody else raises; no exit of ours is theirs
         raise ConfigError(
             f"the detail {name!r} needs the module {module!r}, which cannot be imported: {_told(error)}"
         ) from error
@@ -192,8 +197,16 @@ def stored_levels(given: Mapping[str, Any]) -> CustomLevels:
     """
     for name in given:
         check_form(name)
-    on = {name: level for name, level in given.items() if level not in ("off", False)}
-    return tuple(sorted((name, tuple(level) if isinstance(level, list) else level) for name, level in on.items()))
+    levels = {name: stored_level(level) for name, level in given.items()}
+    return tuple(sorted((name, plain(level)) for name, level in levels.items() if level is not None))
+
+
+def stored_level(written: Any) -> Any:
+    """The level that text or TOML holds, unchecked: off is `None`, on `True`, a list a tuple. Nothing is imported."""
+    # `is`, for 0 == False, and 0 is a level like any other.
+    if written is False or written == "off":
+        return None
+    return True if written == "on" else tuple(written) if isinstance(written, list) else written
 
 
 def plain(level: Any) -> Any:
@@ -217,14 +230,14 @@ class Bound:
         """
         try:
             return self.function(self.level, *arguments)
-        except Exception as error:  # whatever the code of somebody else raises
+        except (Exception, SystemExit) as error:  # whatever the code of somebody else raises
             last = traceback.extract_tb(error.__traceback__)[-1]
             raise ConfigError(
                 f"the detail {self.name!r} raised {_told(error)} ({last.filename}, line {last.lineno})"
             ) from error
 
 
-def _told(error: Exception) -> str:
+def _told(error: BaseException) -> str:
     """An error's type and the first paragraph of its text, as one line: JAX appends pages."""
     return f"{type(error).__name__}: {' '.join(str(error).partition(chr(10) * 2)[0].split())}"
 

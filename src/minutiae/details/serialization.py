@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import tomllib
@@ -38,9 +39,18 @@ def from_mapping(mapping: Mapping[str, Any]) -> Config:
             if not is_custom(name)
         }
     )
-    custom = stored_levels({name: level for name, level in mapping.items() if is_custom(name)})
-    object.__setattr__(config, "custom", custom)
-    return config
+    return with_stored_levels(config, {name: level for name, level in mapping.items() if is_custom(name)})
+
+
+def with_stored_levels(config: Config, custom: Mapping[str, Any]) -> Config:
+    """`config` with levels of custom details as they stand in a file, for reading: nothing is imported or checked.
+
+    Raises:
+        ConfigError: a name that is none.
+    """
+    found = copy.copy(config)
+    object.__setattr__(found, "custom", stored_levels(dict(config.custom) | dict(custom)))
+    return found
 
 
 def to_toml(config: Config) -> str:

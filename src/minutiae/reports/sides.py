@@ -82,7 +82,7 @@ def default_outcome(*sides: Paths) -> str:
     """The first outcome of the first study among the paths; `final_return` where there is none."""
     for path in (path for paths in sides for path in listed_paths(paths)):
         if (path / FILE).is_file():
-            return load_study(path / FILE).outcomes[0]
+            return load_study(path / FILE, stored=True).outcomes[0]
     return OUTCOMES[0]
 
 

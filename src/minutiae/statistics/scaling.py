@@ -27,11 +27,20 @@ class Unit:
 
     Attributes:
         size: in the unit of the outcome, above 0.
-        degrees_of_freedom: behind an estimated size; infinite for a stated one.
+        degrees_of_freedom: behind an estimated size, above 0; infinite for a stated one.
+
+    Raises:
+        StatisticsError: one of them is not above 0, or the size is not finite.
     """
 
     size: float
     degrees_of_freedom: float = np.inf
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.size) and self.size > 0):
+            raise StatisticsError(f"the size of a unit is {self.size}; give a finite one above 0")
+        if not self.degrees_of_freedom > 0:
+            raise StatisticsError(f"the degrees of freedom of a unit are {self.degrees_of_freedom}; give some above 0")
 
 
 def range_unit(low: float, high: float) -> Unit:
@@ -82,7 +91,9 @@ def _shared_freedom(y: Vector, cells: np.ndarray, seeds: np.ndarray, most: float
     """Degrees of freedom of the pooled variance of cells that share seeds; at least those of one cell."""
     table = np.full((seeds.max() + 1, cells.max() + 1), np.nan)
     table[seeds, cells] = y
-    table = table[np.isfinite(table).all(axis=1)]
+    runs = np.zeros(table.shape, int)
+    np.add.at(runs, (seeds, cells), 1)
+    table = table[(runs == 1).all(axis=1)]
     left = len(table) - 1
     if left < 2:
         return float(max(2, left)) if left > 0 else most

@@ -10,6 +10,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
 from typing import TypeAlias
@@ -24,7 +25,7 @@ from minutiae.studies.claims import Claims
 from minutiae.studies.external import External, OutcomeMissing, run_command
 from minutiae.studies.outcomes import choose_settings
 from minutiae.studies.results import StudyResults, planned_runs
-from minutiae.studies.revisions import uncounted_words
+from minutiae.studies.revisions import changed_source_words, uncounted_words
 from minutiae.studies.store import Store, Task
 from minutiae.studies.study import PlannedRun, Study
 from minutiae.studies.study_file import FILE, load_study
@@ -52,8 +53,8 @@ def run_study(
     Args:
         study: a `Study`, the path of a `study.toml`, or the folder of a study.
         folder: of the store; one that holds an earlier form of the study is gone on with, and runs there that the study
-            does not count any more are told by a warning. `None` is `studies/NAME` for the file `NAME.toml`, and the
-            folder itself for a folder.
+            does not count any more are told by a warning, as are those of another source of a custom detail. `None` is
+            `studies/NAME` for the file `NAME.toml`, and the folder itself for a folder.
         workers: processes at a time, each for one population; `None` is one for each core.
         listener: told of every iteration of every run.
         executor: trains tasks; `None` trains them where `on` says.
@@ -81,7 +82,11 @@ def run_study(
         store = Store.create(folder, study)
         store.forget_failures()
         claims = stack.enter_context(store.claims())
-        _finish(store, _adopted(store, study.first_runs(), archive), execute, claims, listener)
+        first = _adopted(store, study.first_runs(), archive)
+        changed = changed_source_words(store)
+        if changed is not None:
+            warnings.warn(changed, stacklevel=2)
+        _finish(store, first, execute, claims, listener)
         if study.tuning is not None:
             _finish(
                 store, _adopted(store, study.final_runs(choose_settings(store)), archive), execute, claims, listener
@@ -122,7 +127,8 @@ def _opened(study: Study | str | Path, folder: str | Path | None) -> tuple[Study
     if isinstance(study, Study):
         if folder is None:
             raise ConfigError("a Study has no name of its own; say where to train it: run_study(study, 'studies/NAME')")
-        return study, Path(folder)
+        # What was opened for reading is checked before it is trained.
+        return replace(study, stored=False) if study.stored else study, Path(folder)
     path = Path(study)
     if path.is_dir():
         return load_study(path / FILE), path if folder is None else Path(folder)

@@ -1,4 +1,4 @@
-"""What an earlier form of a study left in its folder: runs that the study, as it is now, does not count."""
+"""What an earlier form of a study, or of its custom details, left in its folder, in words. Nothing is changed here."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from minutiae.details.custom_source import changed_sources
 from minutiae.errors import MinutiaeError
+from minutiae.runs.directory import RunDirectory, is_run
 from minutiae.studies.factors import level_text
+from minutiae.studies.results import planned_runs
+from minutiae.studies.store import Store
 from minutiae.studies.study import Study
 from minutiae.studies.study_file import FILE, load_study
 
@@ -35,13 +39,41 @@ def uncounted_words(study: Study, folder: str | Path) -> str | None:
         return None
     total = len(list((Path(folder) / "runs").glob("*")))
     try:
-        changed = list(_changes(load_study(Path(folder) / FILE), study))
+        changed = list(_changes(load_study(Path(folder) / FILE, stored=True), study))
     except MinutiaeError:  # no earlier form that can be read
         changed = []
     why = f" ({_some(changed, '; ', 'changes')})" if changed else ""
     return (
         f"{len(found):,} of the {total:,} runs in {folder} are of an earlier form of this study{why}: "
         f"{_some(found, ', ')} are kept and not counted; give the study another name to go on with both"
+    )
+
+
+def changed_source_words(store: Store) -> str | None:
+    """One sentence on the study's runs that were made with another source of a custom detail; `None` without any.
+
+    Raises:
+        ConfigError: a detail's module is missing.
+        RunError: the config of a run is damaged.
+    """
+    changed: dict[str, list[str]] = {}
+    total = 0
+    for run in planned_runs(store) if store.study.command is None else []:
+        elsewhere = store.elsewhere(run.id)
+        if elsewhere is None and not is_run(store.run_path(run.id)):
+            continue
+        total += 1
+        if run.own.custom:
+            about = elsewhere.about if elsewhere is not None else RunDirectory.open(store.run_path(run.id)).about
+            for name in changed_sources(run.own, about):
+                changed.setdefault(name, []).append(run.id)
+    if not changed:
+        return None
+    runs = {run for found in changed.values() for run in found}
+    return (
+        f"the source of {_some([repr(name) for name in changed], ', ', 'details')} has changed since {len(runs):,} of "
+        f"the {total:,} runs in {store.path} were made: they are kept and counted beside what is trained now; give the "
+        "study another name to train all with the new one"
     )
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from minutiae.control.chunks import predicted_bytes
 from minutiae.details import structure, to_toml
+from minutiae.details.custom_source import source_hashes
 from minutiae.errors import ConfigError, RunError
 from minutiae.runs.atomic import write_atomic
 from minutiae.runs.directory import RunDirectory, is_run
@@ -67,7 +68,7 @@ class Store:
 
     @classmethod
     def open(cls, path: str | Path) -> Store:
-        """The store in a folder.
+        """The store in a folder, for reading: modules that its study names are not imported.
 
         Raises:
             RunError: there is none.
@@ -76,7 +77,7 @@ class Store:
         path = Path(path)
         if not (path / FILE).is_file():
             raise RunError(f"{path} holds no study: it has no {FILE}; run: minutiae study run FILE.toml")
-        return cls(path, load_study(path / FILE))
+        return cls(path, load_study(path / FILE, stored=True))
 
     @classmethod
     def create(cls, path: str | Path, study: Study) -> Store:
@@ -89,7 +90,8 @@ class Store:
         if path.exists() and not (path / FILE).is_file() and (not path.is_dir() or any(path.iterdir())):
             raise RunError(f"{path} holds other files and no {FILE}; choose another name for the study")
         text = study_to_toml(study).encode()
-        if [run.id for run in study_from_toml(text.decode()).first_runs()] != [run.id for run in study.first_runs()]:
+        read_back = study_from_toml(text.decode(), stored=True)
+        if [run.id for run in read_back.first_runs()] != [run.id for run in study.first_runs()]:
             raise ConfigError("this study cannot be written to a file and read back; give levels as numbers or text")
         if not (path / FILE).is_file() or (path / FILE).read_bytes() != text:
             write_atomic(path / FILE, text)
@@ -187,8 +189,11 @@ class Store:
     def _make(self, run: PlannedRun) -> None:
         path = self.run_path(run.id)
         if not is_run(path):
+            about = origin()
+            if not isinstance(run.config, External):
+                about |= source_hashes(run.config)
             text = run.config.text if isinstance(run.config, External) else to_toml(run.config)
-            RunDirectory.create(path, text, run.seed, about=origin())
+            RunDirectory.create(path, text, run.seed, about=about)
 
 
 def _most_agents(run: PlannedRun) -> int:

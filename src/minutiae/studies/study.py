@@ -11,6 +11,8 @@ from typing import Any, Self
 from minutiae.control.metric_names import METRICS
 from minutiae.details import CATALOGUE, Config, config_hash, entry_of, is_custom, preset
 from minutiae.details.config import check_names
+from minutiae.details.custom import stored_level
+from minutiae.details.serialization import with_stored_levels
 from minutiae.errors import ConfigError, unknown
 from minutiae.studies.designs import Cell, Design, Factor, make_design
 from minutiae.studies.external import External
@@ -82,6 +84,8 @@ class Study:
         population: agents trained as one program, at most; `None` chooses. Results depend on it by rounding only.
         command: of somebody else's trainer, as `python train.py --lr {lr} --seed {seed}`; factors are then any names.
         results: where its outcomes are, see `external.read_outcome`.
+        stored: levels of details from outside the package are taken as they stand, so that to read a study imports
+            nobody's code. `run_study` checks them first.
 
     Raises:
         ConfigError: a name, level or number that is none, or a cell (which is named) whose details do not fit together.
@@ -104,6 +108,7 @@ class Study:
     population: int | None = None
     command: str | None = None
     results: str = "outcome.json"
+    stored: bool = field(default=False, compare=False, repr=False)
 
     def __new__(cls, *unnamed: Any, **given: Any) -> Self:
         # Said here, and not by the TypeError of a dataclass: that names neither what is allowed nor what was meant.
@@ -181,6 +186,8 @@ class Study:
         if not self._is_detail(name):
             # Text is what a command gets and a file holds; numbers stay numbers.
             return level if is_number(level) else level_text(level)
+        if self.stored and is_custom(name):
+            return stored_level(level)
         entry = entry_of(name)
         return entry.parse(level) if isinstance(level, str) else entry.check(level)
 
@@ -233,8 +240,11 @@ class Study:
             levels |= {factor.name: level for factor, level in zip(self.tuning.grid, setting, strict=True)}
         if self.command is not None:
             return External(self.command, {**self.base, **levels}, environment, self.results)
+        levels = {**self.base, **levels}
+        custom = {name: level for name, level in levels.items() if self.stored and is_custom(name)}
+        own = {name: level for name, level in levels.items() if name not in custom}
         try:
-            return preset(start, environment, self.flavour, **{**self.base, **levels})
+            return with_stored_levels(preset(start, environment, self.flavour, **own), custom)
         except ConfigError as error:
             raise ConfigError(f"cell {self.label(cell)}: {error}") from error
 
@@ -251,7 +261,7 @@ class Study:
 
     def written(self, name: str, level: Any) -> str:
         """A level of a factor or detail as people write it."""
-        return entry_of(name).format(level) if self._is_detail(name) else level_text(level)
+        return CATALOGUE[name].format(level) if self.command is None and name in CATALOGUE else level_text(level)
 
     def first_runs(self) -> list[PlannedRun]:
         """What can be trained at once: the tuning of every cell, or, without one, all that is reported."""

@@ -42,8 +42,8 @@ DESIGN_KEYS = ("name", "runs", "resolution", "orderings", "seed", "cells")
 TUNING_KEYS = ("grid", "seeds", "protocol")
 
 
-def load_study(path: str | Path) -> Study:
-    """The study in a file.
+def load_study(path: str | Path, *, stored: bool = False) -> Study:
+    """The study in a file; `stored` as `study_from_toml` has it.
 
     Raises:
         RunError: the file cannot be read.
@@ -55,13 +55,16 @@ def load_study(path: str | Path) -> Study:
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path} is no text: {reason(error)}") from error
     try:
-        return study_from_toml(text)
+        return study_from_toml(text, stored=stored)
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from error
 
 
-def study_from_toml(text: str) -> Study:
+def study_from_toml(text: str, *, stored: bool = False) -> Study:
     """The study that `text` describes.
+
+    Args:
+        stored: it is read only, and so imports nobody's code: see `Study`.
 
     Raises:
         ConfigError: no TOML, an unknown key, or as `Study`.
@@ -90,6 +93,7 @@ def study_from_toml(text: str) -> Study:
         design=name,
         options=options,
         tuning=_tuning(document),
+        stored=stored,
     )
 
 
