@@ -64,10 +64,9 @@ def returns_table(evidence: Evidence, presets: Sequence[str], name: str) -> Tabl
             rows.append((task, ALGORITHMS[algorithm], ours, published, len(sample)))
         if "ppo-noclip" in presets and task in BASELINES:
             rows.append((task, "PPO of Baselines, as quoted", None, BASELINES[task], None))
-    note = (
-        f"95% intervals, each alone. Ours: {'; '.join(sorted(methods))}. {PAPER}: percentile bootstrap, at least 80 "
-        "agents."
-    )
+    note = f"95% intervals, each alone. Ours: {'; '.join(sorted(methods))}."
+    if any(row[3] is not None for row in rows):
+        note += f" {PAPER}: percentile bootstrap, at least 80 agents."
     title = f"Mean {outcome_words(evidence.outcome)}, ours and the article's"
     table = Table(name, title, ("task", "algorithm", "ours", "published", "our agents"), tuple(rows), note)
     return table.without_empty_columns()
