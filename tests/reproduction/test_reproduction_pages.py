@@ -114,6 +114,7 @@ def test_the_time_is_told_with_that_of_the_articles_agents(tmp_path: Path) -> No
 
 def test_figure_4_shows_fresh_samples(tmp_path: Path) -> None:
     found = page_of("figure4", tmp_path, ("Hopper",))
+    assert [sentence for sentence in found.opening if "Published" in sentence] == []
     path = found.write_page(tmp_path / "page")
     names = {file.stem for file in (path.parent / "figures").glob("*.svg")}
     assert names == {"ratio_max_held_out_hopper", "kl_exact_held_out_hopper", "kl_exact_batch_hopper"}

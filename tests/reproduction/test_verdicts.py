@@ -21,6 +21,7 @@ from minutiae.reproduction.verdicts import (
     UNTOLD,
     above,
     alike,
+    alike_by_factor,
     below,
     higher,
     together,
@@ -235,3 +236,18 @@ def test_an_infinite_ratio_is_above_every_bound_and_no_movement_tells_nothing(tm
 def test_halfcheetah_is_judged(tmp_path: Path) -> None:
     found = evidence(tmp_path, PAPER, item="halfcheetah")
     assert set(statuses(found, "halfcheetah", "HalfCheetah").values()) == {SUPPORTED}
+
+
+def test_a_factor_by_hand() -> None:
+    # Ratios 2, 2 and 2 exactly: no spread, so the interval is the factor itself.
+    twice = alike_by_factor(np.array([2.0, 4, 6]), np.array([1.0, 2, 3]), 1.5, "a over b:")
+    assert twice.status == CONTRADICTED
+    assert twice.words.startswith("a over b: 2")
+    assert alike_by_factor(np.array([1.0, 2.1, 3]), np.array([1.0, 2, 3.1]), 1.5, "").status == SUPPORTED
+    assert alike_by_factor(np.array([0.0, 2]), np.array([1.0, 2]), 1.5, "").status == UNTOLD
+
+
+def test_any_task_that_is_asked_for_is_judged(tmp_path: Path) -> None:
+    claimed = {claim.name for claim in CLAIMS if "halfcheetah" in claim.items}
+    found = judge(evidence(tmp_path, PAPER, item="halfcheetah"), "halfcheetah", ["Swimmer"])
+    assert {verdict.claim.name for verdict in found} == claimed

@@ -46,10 +46,6 @@ class Evidence:
             if name in present
         }
 
-    def environment(self, task: str) -> str | None:
-        """The id that stands for a task; `None` where none has runs."""
-        return self.tasks.get(task)
-
     def returns(self, task: str, preset: str) -> Vector:
         """`[S]`: outcomes of a preset's runs, by seed; empty without any."""
         rows = self.rows.filter((pl.col("environment") == self.tasks.get(task)) & (pl.col(PRESET) == preset))

@@ -11,7 +11,7 @@ from minutiae.reports.study.analysis import mean_interval
 from minutiae.reports.study.tables import Table
 from minutiae.reports.study.words import count, outcome_words
 from minutiae.reproduction.evidence import Evidence
-from minutiae.reproduction.protocol import Protocol
+from minutiae.reproduction.protocol import TWO_BY_TWO, Protocol
 from minutiae.reproduction.published import AAI, ACLI, ALGORITHMS, BASELINES, FINAL_RETURNS, PAPER
 from minutiae.statistics import Decomposition, decompose
 
@@ -27,11 +27,6 @@ NINE = (
     "gradient_clipping",
 )
 """The code-level optimizations of section 3, in its order."""
-
-TWO_BY_TWO = (("trpo", "trpo+"), ("ppo-m", "ppo"))
-"""Step rule by details."""
-
-DECOMPOSED = tuple(name for row in TWO_BY_TWO for name in row)
 
 
 def algorithms_table(protocol: Protocol, task: str, environment: str) -> Table:
@@ -67,7 +62,7 @@ def returns_table(evidence: Evidence, presets: Sequence[str], name: str) -> Tabl
     note = f"95% intervals, each alone. Ours: {'; '.join(sorted(methods))}."
     if any(row[3] is not None for row in rows):
         note += f" {PAPER}: percentile bootstrap, at least 80 agents."
-    title = f"Mean {outcome_words(evidence.outcome)}, ours and the article's"
+    title = f"Mean {outcome_words(evidence.outcome)} of every algorithm"
     table = Table(name, title, ("task", "algorithm", "ours", "published", "our agents"), tuple(rows), note)
     return table.without_empty_columns()
 
@@ -113,8 +108,10 @@ def decomposition_table(evidence: Evidence, name: str) -> Table | None:
         note = (
             f"95% intervals. {found.method}; n = {count(found.n, 'run')}. AAI and ACLI are the larger of two absolute "
             "differences and so "
-            "biased upwards; the last column takes the estimated bias away. Published: from the article's means."
+            "biased upwards; the last column takes the estimated bias away."
         )
+        if task in TASKS:
+            note += " Published: from the article's means."
     if not rows:
         return None
     columns = ("task", "quantity", "ours", "published", "ours without bias")

@@ -19,8 +19,9 @@ from minutiae.reports.study.write import report_sections
 from minutiae.reproduction.claims import Verdict
 from minutiae.reproduction.differences import DIFFERENCES
 from minutiae.reproduction.evidence import Evidence
-from minutiae.reproduction.numbers import DECOMPOSED, agreement, decomposition_table, returns_table
+from minutiae.reproduction.numbers import agreement, decomposition_table, returns_table
 from minutiae.reproduction.pictures import beside_picture, training_pictures
+from minutiae.reproduction.protocol import DECOMPOSED
 from minutiae.reproduction.published import AGENTS, ALGORITHMS
 from minutiae.reproduction.verdicts import CONTRADICTED, STATUSES, SUPPORTED, UNTOLD
 
@@ -28,18 +29,6 @@ if TYPE_CHECKING:
     from minutiae.reproduction.protocol import Item, Protocol
 
 Part: TypeAlias = str | Picture | Table | Sequence[str]
-
-TABLE3 = ("ppo", "ppo-m", "ppo-noclip")
-BATCH = (
-    ("return_mean", "mean return"),
-    ("ratio_max_batch", "largest ratio of a batch"),
-    ("kl_exact_batch", "mean KL of an update"),
-)
-FRESH = (
-    ("ratio_max_held_out", "largest ratio on fresh samples"),
-    ("kl_exact_held_out", "mean KL on fresh samples"),
-    ("kl_exact_batch", "mean KL on training samples"),
-)
 
 
 def verdict_sentences(verdicts: Sequence[Verdict]) -> list[str]:
@@ -62,12 +51,11 @@ def verdict_sentences(verdicts: Sequence[Verdict]) -> list[str]:
 
 def agreement_sentence(item: Item, evidences: Sequence[Evidence]) -> list[str]:
     """By which of the candidate definitions of final return our means are the article's."""
-    presets = {"table2": DECOMPOSED, "table3": TABLE3}.get(item.name)
-    if presets is None:
+    if item.shows != "returns":
         return []
     parts = []
     for evidence in evidences:
-        inside, total = agreement(evidence, presets)
+        inside, total = agreement(evidence, item.presets)
         if total:
             parts.append(f"{inside} of {total} by {explained(evidence.outcome)}")
     return [f"Published means within our 95% intervals: {listed(parts)}."] if parts else []
@@ -87,34 +75,34 @@ def verdicts_table(verdicts: Sequence[Verdict], name: str = "verdicts") -> Table
         for verdict in verdicts
     )
     columns = ("claim", "task", "verdict", "what was measured", "agents needed", "where")
-    note = (
-        "95% intervals, each alone: of twenty verdicts one may be chance. Agents needed: per cell, at which a "
-        "difference as large as the one seen would be found with probability 0.8."
-    )
-    return (
-        Table(name, "The article's claims and what our runs say", columns, rows, note, spare=("where",))
-        if rows
-        else None
-    )
+    note = "95% intervals, each alone: of twenty verdicts one may be chance."
+    if any(verdict.finding.needed for verdict in verdicts):
+        note += (
+            " Agents needed: per cell, at which a difference as large as the one seen would be found with probability "
+            "0.8."
+        )
+    found = Table(name, "The article's claims and what our runs say", columns, rows, note, spare=("where",))
+    return found.without_empty_columns() if rows else None
 
 
 def introduction(item: Item, protocol: Protocol, evidence: Evidence) -> str:
     """What was trained, in a paragraph."""
     data = evidence.data
-    if data.study.flavour is None:
-        return design_paragraph(data, report_rows(data))
-    if item.store == "tables":
-        ended = len(evidence.rows)
-        text = (
-            f"{listed([*ALGORITHMS.values()])} on {listed(list(data.study.environments))}, {protocol.agents} agents of "
-            f"each; {ended:,} of {count(len(data.frame), 'run')} have ended. Judged by the mean return over the last "
-            "five iterations, and once more by the best iteration."
-        )
-    else:
-        text = design_paragraph(data, report_rows(data))
-    source = "the released code" if protocol.flavour == "paper-artifact" else "the article's text"
+    settings = {
+        None: "Settings: the plain presets.",
+        "paper-artifact": "Settings: paper-artifact, those of the released code.",
+        "paper-text": "Settings: paper-text, those of the article's text.",
+    }[data.study.flavour]
     short = "" if protocol.steps is None else f" A trial of {protocol.steps:,} steps, not the article's million."
-    return f"Settings: {protocol.flavour}, those of {source}.{short} {text}"
+    if item.shows == "report":
+        return f"{settings}{short} {design_paragraph(data, report_rows(data))}"
+    (factor,) = data.study.factors
+    algorithms = listed([ALGORITHMS[str(level)] for level in factor.levels])
+    return (
+        f"{settings}{short} {algorithms} on {listed(list(data.study.environments))}, {protocol.agents} agents of each; "
+        f"{len(evidence.rows):,} of {count(len(data.frame), 'run')} have ended. Judged by the mean return over the "
+        "last five iterations, and once more by the best iteration."
+    )
 
 
 def sections(
@@ -135,18 +123,14 @@ def sections(
     claims: list[Part] = _kept(verdicts_table(verdicts))
     rules = [f"{claim.text} Rule: {claim.rule}." for claim in dict.fromkeys(verdict.claim for verdict in verdicts)]
     found = [Section("The claims", claims)]
-    found += {
-        "table2": lambda: _returns(evidences, DECOMPOSED),
-        "table3": lambda: _returns(evidences, TABLE3),
-        "halfcheetah": lambda: _returns(evidences, DECOMPOSED),
-        "figure2": lambda: _training(first, protocol.tasks, BATCH),
-        "figure3": lambda: _training(first, protocol.tasks, BATCH),
-        "figure4": lambda: _training(first, protocol.tasks, FRESH),
-        "figure1": lambda: _study(first),
-        "nine": lambda: _study(first),
-    }[item.name]()
+    if item.shows == "report":
+        found += _report(first)
+    elif item.shows == "training":
+        found += _training(item, first, protocol.tasks)
+    else:
+        found += _returns(item, evidences)
     found.append(Section("How claims are judged", [rules] if rules else []))
-    if protocol.flavour and item.own_tasks:
+    if item.own_tasks:
         found.append(Section("Where this differs from the article", [[str(one) for one in DIFFERENCES]]))
     found.append(Section("How long it took", [paragraph(duration_sentence(first, seconds))]))
     found.append(Section("How to repeat it", [preformatted(command(item, protocol)), _about(first)]))
@@ -163,8 +147,8 @@ def duration_sentence(evidence: Evidence, seconds: Mapping[str, float]) -> str:
     whole = AGENTS * cells * steps / max(1, len(frame)) / (2 * steps / total) / 3600
     return (
         f"{count(len(frame), 'run')} of {steps:,} environment steps in all took {total / 3600:.1f} hours of one core: "
-        f"{steps / total:,.0f} steps per second and core, while other work shared the machine as it did. {AGENTS} "
-        f"agents of each of the {count(cells, 'cell')}, as in the article, would take two such cores {whole:,.0f} "
+        f"{steps / total:,.0f} steps per second and core, on a machine as busy as it was. {AGENTS} agents of "
+        f"each of the {count(cells, 'cell')}, as in the article, would take two such cores {whole:,.0f} "
         "hours."
     )
 
@@ -183,35 +167,36 @@ def command(item: Item, protocol: Protocol) -> str:
     if item.own_tasks:
         words += ["--flavour", protocol.flavour]
     words += ["--version", protocol.version]
-    if item.name == "figure1":
+    if item.sweeps:
         words += ["--learning-rates", ",".join(map(repr, protocol.learning_rates))]
     if protocol.steps is not None:
         words += ["--steps", str(protocol.steps)]
     return " ".join(words)
 
 
-def _returns(evidences: Sequence[Evidence], presets: Sequence[str]) -> list[Section]:
+def _returns(item: Item, evidences: Sequence[Evidence]) -> list[Section]:
     both: list[Part] = []
     parts: list[Part] = []
     for number, evidence in enumerate(evidences):
-        own = evidence.outcome if number else ""
-        name = f"returns_{own}" if own else "returns"
-        both += _kept(beside_picture(evidence, presets, name), returns_table(evidence, presets, name))
-        if set(presets) == set(DECOMPOSED):
-            parts += _kept(decomposition_table(evidence, f"decomposition_{own}" if own else "decomposition"))
+        own = f"_{evidence.outcome}" if number else ""
+        name = f"returns{own}"
+        both += _kept(beside_picture(evidence, item.presets, name), returns_table(evidence, item.presets, name))
+        if set(DECOMPOSED) <= set(item.presets):
+            parts += _kept(decomposition_table(evidence, f"decomposition{own}"))
     first = evidences[0]
-    curves = [*training_pictures(first, list(first.tasks), BATCH[:1], presets)]
-    return [Section("Returns", both), Section("Algorithm or details", parts), Section("Learning curves", list(curves))]
+    curves = list(training_pictures(first, list(first.tasks), ("return_mean",), item.presets))
+    return [Section("Returns", both), Section("Algorithm or details", parts), Section("Learning curves", [*curves])]
 
 
-def _training(evidence: Evidence, tasks: Sequence[str], metrics: Sequence[tuple[str, str]]) -> list[Section]:
+def _training(item: Item, evidence: Evidence, tasks: Sequence[str]) -> list[Section]:
     """One section for each task."""
     return [
-        Section(f"Trust region in {task}", list(training_pictures(evidence, [task], metrics))) for task in tasks
-    ]  # fmt: skip
+        Section(f"Trust region in {task}", [*training_pictures(evidence, [task], item.metrics, item.presets)])
+        for task in tasks
+    ]
 
 
-def _study(evidence: Evidence) -> list[Section]:
+def _report(evidence: Evidence) -> list[Section]:
     """The study's own report, whose answer stands in a section of its own."""
     data = evidence.data
     analyses = analyze(data)

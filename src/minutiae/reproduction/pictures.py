@@ -19,8 +19,14 @@ from minutiae.reproduction.evidence import Evidence
 from minutiae.reproduction.published import ALGORITHMS, FINAL_RETURNS
 from minutiae.statistics import Interval
 
-TRUST_REGION = ("ppo", "ppo-m", "trpo")
-"""The algorithms of Figures 2 to 4."""
+METRICS = {
+    "return_mean": "mean return",
+    "ratio_max_batch": "largest ratio of a batch",
+    "kl_exact_batch": "mean KL on training samples",
+    "ratio_max_held_out": "largest ratio on fresh samples",
+    "kl_exact_held_out": "mean KL on fresh samples",
+}
+"""What is drawn over training, in words."""
 
 
 def beside_picture(evidence: Evidence, presets: Sequence[str], name: str) -> Picture | None:
@@ -34,21 +40,26 @@ def beside_picture(evidence: Evidence, presets: Sequence[str], name: str) -> Pic
     if not any(ours for _, ours, _ in rows):
         return None
     words = outcome_words(evidence.outcome)
-    caption = (
-        f"Mean {words} with its 95% interval: ours in blue (the numbers on the right), the article's in orange. The "
-        "article's agents were trained on other versions of the simulator, so heights may differ; the order within a "
-        "task is what its claims are about."
-    )
-    title = f"Mean {words} of every algorithm, ours and the article's"
+    caption, title = f"Mean {words} with its 95% interval.", f"Mean {words} of every algorithm"
+    if any(published for _, _, published in rows):
+        caption = (
+            f"Mean {words} with its 95% interval: ours in blue (the numbers on the right), the article's in orange. "
+            "The article's agents were trained on other versions of the simulator, so heights may differ; the order "
+            "within a task is what its claims are about."
+        )
+        title += ", ours and the article's"
     return Picture(name, title, caption, lambda width: _beside(width, rows, words))
 
 
 def _beside(width: float, rows: Sequence[tuple[str, Interval | None, Interval | None]], words: str) -> Figure:
     texts = [(name, interval(ours) if ours else "no runs yet") for name, ours, _ in rows]
     known = next(ours for _, ours, _ in rows if ours is not None)
-    note = f"95% intervals, each alone. Ours: {known.method}. The article's: percentile bootstrap, at least 80 agents."
-    names = ["ours", "published"]
-    top = canvas.legend_height(names, width)
+    note = f"95% intervals, each alone. Ours: {known.method}."
+    entries = []
+    if any(published for _, _, published in rows):
+        note += " The article's: percentile bootstrap, at least 80 agents."
+        entries = [("ours", BLUE, "-"), ("published", ORANGE, "-")]
+    top = canvas.legend_height([name for name, _, _ in entries], width)
     figure, axes = row_axes(width, texts, note, words, tall=0.24, top=top)
     for place, (_, ours, published) in enumerate(rows):
         for found, color, at in ((ours, BLUE, -0.16), (published, ORANGE, 0.16)):
@@ -56,17 +67,17 @@ def _beside(width: float, rows: Sequence[tuple[str, Interval | None, Interval | 
                 mark_interval(axes, place + at, found, color, size=4.5)
     ends = [(found.low, found.high) for row in rows for found in row[1:] if found is not None]
     show_all(axes, [np.array(ends)])
-    canvas.legend(figure, [("ours", BLUE, "-"), ("published", ORANGE, "-")], width)
+    canvas.legend(figure, entries, width)
     return figure
 
 
 def training_pictures(
-    evidence: Evidence, tasks: Sequence[str], metrics: Sequence[tuple[str, str]], presets: Sequence[str] = TRUST_REGION
+    evidence: Evidence, tasks: Sequence[str], metrics: Sequence[str], presets: Sequence[str]
 ) -> Iterator[Picture]:
     """Metrics of algorithms over training, one picture each; nothing for tasks without runs.
 
     Args:
-        metrics: columns of the curves, and what they are in words.
+        metrics: of `METRICS`.
     """
     for task in tasks:
         if task not in evidence.tasks:
@@ -79,8 +90,8 @@ def training_pictures(
                 for factor in runs.factors
             ),
         )
-        for metric, words in metrics:
+        for metric in metrics:
             for found in cell_curves(evidence.data.curves, runs, metric):
                 name = f"{metric}_{task.lower()}"
                 logarithmic = metric != "return_mean"
-                yield curves_picture(found, runs.factors, {}, name, words, logarithmic=logarithmic)
+                yield curves_picture(found, runs.factors, {}, name, METRICS[metric], logarithmic=logarithmic)

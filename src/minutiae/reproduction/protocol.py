@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -162,6 +162,20 @@ def _halfcheetah(protocol: Protocol) -> Study:
     )
 
 
+TWO_BY_TWO = (("trpo", "trpo+"), ("ppo-m", "ppo"))
+"""Step rule by details."""
+
+DECOMPOSED = tuple(name for row in TWO_BY_TWO for name in row)
+"""The algorithms of Table 2."""
+
+TRUST_REGION = ("ppo", "ppo-m", "trpo")
+"""The algorithms of Figures 2 to 4."""
+
+BATCH = ("return_mean", "ratio_max_batch", "kl_exact_batch")
+FRESH = ("ratio_max_held_out", "kl_exact_held_out", "kl_exact_batch")
+"""Metrics of Figures 2 and 3, and of Figure 4."""
+
+
 @dataclass(frozen=True)
 class Item:
     """A table or figure.
@@ -172,7 +186,12 @@ class Item:
         store: the folder of its runs; items with the same one share them. `None` needs no runs.
         study: what is trained, given the protocol.
         tasks, agents: unless others are asked for.
+        shows: `composition` (what algorithms are made of), `returns` (theirs), `training` (metrics over it) or `report`
+            (that of a study).
+        presets: whose returns or metrics.
+        metrics: over training.
         own_tasks: whether only the article's tasks have values for it.
+        sweeps: whether it sweeps learning rates.
     """
 
     name: str
@@ -181,7 +200,16 @@ class Item:
     study: Callable[[Protocol], Study] | None
     tasks: tuple[str, ...]
     agents: int = 10
+    _: KW_ONLY
+    shows: str
+    presets: tuple[str, ...] = ()
+    metrics: tuple[str, ...] = ()
     own_tasks: bool = True
+    sweeps: bool = False
+
+
+def _trust_region(name: str, title: str, tasks: tuple[str, ...], metrics: tuple[str, ...]) -> Item:
+    return Item(name, title, "tables", _tables, tasks, shows="training", presets=TRUST_REGION, metrics=metrics)
 
 
 _ALL = ("Hopper", "Walker2d", "Humanoid")
@@ -190,17 +218,27 @@ ITEMS: Mapping[str, Item] = MappingProxyType(
     {
         item.name: item
         for item in (
-            Item("table1", "Table 1: the algorithms", None, None, _ALL),
-            Item("table2", "Table 2: algorithm or details", "tables", _tables, _ALL),
-            Item("table3", "Table 3: PPO without clipping", "tables", _tables, _ALL),
-            Item("figure1", "Figure 1: four details crossed", "figure1", _figure1, ("Walker2d", "Humanoid"), 5),
-            Item("figure2", "Figure 2: the trust region on Humanoid", "tables", _tables, ("Humanoid",)),
-            Item("figure3", "Figure 3: the trust region on other tasks", "tables", _tables, ("Walker2d", "Hopper")),
-            Item("figure4", "Figure 4: the trust region on fresh samples", "tables", _tables, _ALL),
-            Item("nine", "Beyond the article: all nine details crossed", "nine", _nine, ("Hopper",), 3),
+            Item("table1", "Table 1: the algorithms", None, None, _ALL, shows="composition"),
+            Item(
+                "table2", "Table 2: algorithm or details", "tables", _tables, _ALL, shows="returns", presets=DECOMPOSED
+            ),
+            Item(
+                "table3", "Table 3: PPO without clipping", "tables", _tables, _ALL, shows="returns",
+                presets=("ppo", "ppo-m", "ppo-noclip"),
+            ),
+            Item(
+                "figure1", "Figure 1: four details crossed", "figure1", _figure1, ("Walker2d", "Humanoid"), 5,
+                shows="report", sweeps=True,
+            ),
+            _trust_region("figure2", "Figure 2: the trust region on Humanoid", ("Humanoid",), BATCH),
+            _trust_region("figure3", "Figure 3: the trust region on other tasks", ("Walker2d", "Hopper"), BATCH),
+            _trust_region("figure4", "Figure 4: the trust region on fresh samples", _ALL, FRESH),
+            Item(
+                "nine", "Beyond the article: all nine details crossed", "nine", _nine, ("Hopper",), 3, shows="report"
+            ),
             Item(
                 "halfcheetah", "Beyond the article: algorithm or details on HalfCheetah", "halfcheetah", _halfcheetah,
-                ("HalfCheetah",), own_tasks=False,
+                ("HalfCheetah",), shows="returns", presets=DECOMPOSED, own_tasks=False,
             ),
         )
     }

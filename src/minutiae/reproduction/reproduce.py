@@ -52,8 +52,8 @@ class Reproduction:
 
     def text(self) -> str:
         """For the terminal and for README files: the answer, then every table as Markdown."""
-        few = self.item.name in ("figure1", "nine")
-        shown = [table.markdown() for table in (self.tables[:2] if few else self.tables)]
+        # Of a study's report the claims and the effects; the rest is on the page.
+        shown = [table.markdown() for table in (self.tables[:2] if self.item.shows == "report" else self.tables)]
         lines = [f"# {self.item.title}", "", self.about, "", *self.opening, "", *shown]
         return "\n".join([*lines, "Made by:", "", f"    {command(self.item, self.protocol)}"]) + "\n"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -101,6 +101,26 @@ def alike(first: Vector, second: Vector, margin: float, words: str) -> Finding:
         return nothing()
     found = welch_test(first, second, paired=False)
     return Finding(within(found, margin), f"{words} {interval(found, sign=True)}, margin ±{margin:,.0f}")
+
+
+def alike_by_factor(first: Vector, second: Vector, factor: float, words: str) -> Finding:
+    """Whether two quantities of the same runs agree within a factor: Student's 95 % interval of their mean log ratio.
+
+    Args:
+        first, second: `[S]`, not negative. Where a run has none of one of them there is no ratio, and no verdict.
+        factor: above 1.
+        words: what is divided by what.
+    """
+    if len(first) < 2 or len(first) != len(second):
+        return nothing()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.log(first / second)
+    if not np.isfinite(logs).all():
+        return Finding(UNTOLD, f"{words} no finite ratio in every run")
+    found = student_interval(logs)
+    estimate, low, high = (float(end) for end in np.exp([found.estimate, found.low, found.high]))
+    shown = replace(found, estimate=estimate, low=low, high=high)
+    return Finding(within(found, float(np.log(factor))), f"{words} {interval(shown)}")
 
 
 def within(found: Interval, margin: float) -> str:
