@@ -62,6 +62,7 @@ def test_the_list_without_runs(capsys: pytest.CaptureFixture[str]) -> None:
         (["table2", "--agents", "many"], "--agents is 'many', which is not a whole number"),
         (["table2", "--judge"], "no run of table2 has ended yet"),
         (["table2", "--judge", "--archive", "runz"], "runz/tables holds no archive of table2"),
+        (["table2", "--learning-rates", "1e-4"], "table2 sweeps no learning rates; leave them out"),
         (["table2", "--steps", "0"], "steps is a whole number of at least 1, not 0"),
         (["halfcheetah", "--tasks", "Ant-v4"], "name the task 'Ant-v4' without its version"),
         (["halfcheetah", "--flavour", "paper-text"], "halfcheetah has the plain presets and no flavour"),

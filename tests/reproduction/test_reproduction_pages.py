@@ -11,8 +11,8 @@ from synthetic_reproductions import tables_data
 from minutiae.errors import RunError
 from minutiae.reproduction.evidence import Evidence
 from minutiae.reproduction.numbers import decomposed, decomposition_table, returns_table
-from minutiae.reproduction.protocol import item_named, protocol_of
-from minutiae.reproduction.reproduce import Reproduction, judged, reproduce
+from minutiae.reproduction.protocol import ITEMS, item_named, protocol_of
+from minutiae.reproduction.reproduce import Reproduction, judged, reproduce, store_folder
 from minutiae.studies.results import StudyData
 
 RETURNS = {"ppo": 2513.0, "ppo-m": 2142.0, "trpo": 2043.0, "trpo+": 2466.0, "ppo-noclip": 2371.0}
@@ -118,6 +118,23 @@ def test_figure_4_shows_fresh_samples(tmp_path: Path) -> None:
     path = found.write_page(tmp_path / "page")
     names = {file.stem for file in (path.parent / "figures").glob("*.svg")}
     assert names == {"ratio_max_held_out_hopper", "kl_exact_held_out_hopper", "kl_exact_batch_hopper"}
+
+
+def test_runs_in_which_no_episode_ended_are_told(tmp_path: Path) -> None:
+    data = tables_data(tmp_path, RETURNS)
+    silent = pl.when(pl.col("preset") == "ppo").then(None).otherwise(pl.col("final_return"))
+    frame = data.frame.with_columns(final_return=silent)
+    item = item_named("table2")
+    measured = Measured(StudyData(data.study, data.folder, frame, data.curves, data.about))
+    found = judged(item, protocol_of(item, ["hopper"], 5), measured)  # type: ignore[arg-type]
+    assert "In 5 no episode ended, so they have no return." in found.about
+    assert "25 of 25 runs have ended" in found.about
+
+
+def test_a_page_does_not_lie_where_runs_do(tmp_path: Path) -> None:
+    for item in ITEMS.values():
+        if item.store is not None:
+            assert not (tmp_path / item.name).is_relative_to(store_folder(tmp_path, item))
 
 
 def test_without_runs_there_is_nothing_to_judge(tmp_path: Path) -> None:

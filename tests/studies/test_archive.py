@@ -107,6 +107,12 @@ def test_a_config_that_is_none_any_more_is_passed_over_and_kept(
 def test_what_is_no_archive_is_refused(archive: Path, tmp_path: Path) -> None:
     with pytest.raises(RunError, match=r"holds no archive: it has no runs\.parquet; make one with"):
         run_here(small_study(), tmp_path / "s", archive=tmp_path)
+    (archive / CURVES).rename(tmp_path / "away")
+    with pytest.raises(
+        RunError, match=r"lacks its curves\.parquet; restore it from a copy, or archive the study again"
+    ):
+        run_here(small_study(), tmp_path / "s", archive=archive)
+    (tmp_path / "away").rename(archive / CURVES)
     (archive / RUNS).write_bytes(b"PAR1")
     with pytest.raises(RunError, match="damaged"):
         _ = Archive.open(archive).runs

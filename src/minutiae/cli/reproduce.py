@@ -53,7 +53,8 @@ def reproduce(
     item
         table1, table2, table3, figure1, figure2, figure3, figure4, nine or halfcheetah.
     tasks
-        hopper, walker2d and humanoid, with commas between; left out: the item's own.
+        hopper, walker2d and humanoid, with commas between; of halfcheetah any environments without their version, as
+        in HalfCheetah,Ant; left out: the item's own.
     agents
         Seeds of every cell; left out: 10 for the tables, fewer for the grids. The article has 80.
     flavour
@@ -82,6 +83,7 @@ def reproduce(
     from minutiae.errors import ConfigError
     from minutiae.reproduction.protocol import ITEMS, item_named, protocol_of
     from minutiae.reproduction.reproduce import reproduce as reproduced
+    from minutiae.reproduction.reproduce import store_folder
 
     named = _names(tasks)
     if list:
@@ -108,7 +110,7 @@ def reproduce(
         if judge or chosen.study is None or chosen.store is None:
             found = act(ignore)
         else:
-            found = show_study(chosen.study(protocol), out / chosen.store, act)
+            found = show_study(chosen.study(protocol), store_folder(out, chosen), act)
     except KeyboardInterrupt:
         sys.stderr.write("minutiae: interrupted; the same command goes on\n")
         return INTERRUPTED

@@ -10,7 +10,7 @@ import polars as pl
 
 from minutiae.reports.study.analysis import analyze
 from minutiae.reports.study.canvas import Picture
-from minutiae.reports.study.counted import report_rows
+from minutiae.reports.study.counted import COUNTED, report_rows
 from minutiae.reports.study.page import Section, definitions, paragraph, preformatted
 from minutiae.reports.study.sentences import answer, design_paragraph
 from minutiae.reports.study.tables import Table
@@ -96,12 +96,18 @@ def introduction(item: Item, protocol: Protocol, evidence: Evidence) -> str:
     short = "" if protocol.steps is None else f" A trial of {protocol.steps:,} steps, not the article's million."
     if item.shows == "report":
         return f"{settings}{short} {design_paragraph(data, report_rows(data))}"
+    ended = int(data.frame["status"].is_in(COUNTED).sum())
+    silent = (
+        f" In {ended - len(evidence.rows):,} no episode ended, so they have no return."
+        if ended > len(evidence.rows)
+        else ""
+    )
     (factor,) = data.study.factors
     algorithms = listed([ALGORITHMS[str(level)] for level in factor.levels])
     return (
         f"{settings}{short} {algorithms} on {listed(list(data.study.environments))}, {protocol.agents} agents of each; "
-        f"{len(evidence.rows):,} of {count(len(data.frame), 'run')} have ended. Judged by the mean return over the "
-        "last five iterations, and once more by the best iteration."
+        f"{ended:,} of {count(len(data.frame), 'run')} have ended.{silent} Judged by the mean return over the last five "
+        "iterations, and once more by the best iteration."
     )
 
 

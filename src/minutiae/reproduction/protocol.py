@@ -237,7 +237,7 @@ ITEMS: Mapping[str, Item] = MappingProxyType(
                 "nine", "Beyond the article: all nine details crossed", "nine", _nine, ("Hopper",), 3, shows="report"
             ),
             Item(
-                "halfcheetah", "Beyond the article: algorithm or details on HalfCheetah", "halfcheetah", _halfcheetah,
+                "halfcheetah", "Beyond the article: algorithm or details on other tasks", "halfcheetah", _halfcheetah,
                 ("HalfCheetah",), shows="returns", presets=DECOMPOSED, own_tasks=False,
             ),
         )
@@ -278,6 +278,8 @@ def protocol_of(
     found = Protocol(item.tasks, item.agents if agents is None else agents, flavour, version, steps=steps)
     if learning_rates is not None:
         found = replace(found, learning_rates=tuple(learning_rates))
+    if learning_rates is not None and not item.sweeps:
+        raise ConfigError(f"{item.name} sweeps no learning rates; leave them out")
     if not item.own_tasks and flavour != FLAVOURS[0]:
         raise ConfigError(f"{item.name} has the plain presets and no flavour; leave it out")
     if tasks is None:

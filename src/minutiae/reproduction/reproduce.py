@@ -95,7 +95,7 @@ def reproduce(
 
     Args:
         name: one of `protocol.ITEMS`.
-        folder: of the stores, one for each set of runs; items share them, and what is there is not trained again.
+        folder: its `runs` has a store for each set of runs; items share them, and what is there is not trained again.
         tasks: of Hopper, Walker2d and Humanoid; `None` is the item's own.
         agents: seeds of every cell; more later keep the earlier ones.
         flavour: `paper-artifact` (as released) or `paper-text` (as written).
@@ -119,7 +119,7 @@ def reproduce(
     if item.study is None or item.store is None:
         return _composition(item, protocol)
     study = item.study(protocol)
-    store = Path(folder) / item.store
+    store = store_folder(folder, item)
     kept = None if archive is None else Path(archive) / item.store
     known = kept if kept is not None and (kept / RUNS).is_file() else None
     if kept is not None and known is None and not train:
@@ -133,6 +133,12 @@ def reproduce(
     else:
         results = _as_it_is(study, store, known)
     return judged(item, protocol, results)
+
+
+def store_folder(folder: str | Path, item: Item) -> Path:
+    """Where the runs of an item lie; beside its page, which has a folder of its own."""
+    assert item.store is not None
+    return Path(folder) / "runs" / item.store
 
 
 def _as_it_is(study: Study, folder: Path, archive: Path | None) -> StudyResults:

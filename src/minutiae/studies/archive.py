@@ -102,6 +102,8 @@ class Archive:
         """
         if not (Path(path) / RUNS).is_file():
             raise RunError(f"{path} holds no archive: it has no {RUNS}; make one with: minutiae study archive")
+        if not (Path(path) / CURVES).is_file():
+            raise RunError(f"{path} lacks its {CURVES}; restore it from a copy, or archive the study again")
         return cls(path)
 
     @cached_property
