@@ -106,8 +106,8 @@ def introduction(item: Item, protocol: Protocol, evidence: Evidence) -> str:
     algorithms = listed([ALGORITHMS[str(level)] for level in factor.levels])
     return (
         f"{settings}{short} {algorithms} on {listed(list(data.study.environments))}, {protocol.agents} agents of each; "
-        f"{ended:,} of {count(len(data.frame), 'run')} have ended.{silent} Judged by the mean return over the last five "
-        "iterations, and once more by the best iteration."
+        f"{ended:,} of {count(len(data.frame), 'run')} have ended.{silent} Judged by the mean return over the last "
+        "five iterations, and once more by the best iteration."
     )
 
 
