@@ -154,7 +154,7 @@ def _signs(differences: Vector, tried: int | None, generator: np.random.Generato
     if tried is None:
         flipped = (np.arange(2**n)[:, None] >> np.arange(n)) & 1
         signs = 1.0 - 2 * flipped
-        return signs @ differences / n, signs.mean(axis=1)
+        return signs @ differences / n, np.asarray(signs.mean(axis=1), np.float64)
     parts = []
     for part in chunks(tried, n):
         signs = 1.0 - 2 * generator.integers(0, 2, (part, n))
