@@ -237,6 +237,21 @@ def test_the_board_counts_runs_and_means_and_time() -> None:
     assert board.line().startswith("2 of 12 runs done, 0 running")
 
 
+def test_the_board_counts_runs_of_an_archive_which_take_no_time() -> None:
+    now = [0.0]
+    runs = [run.id for run in STUDY.first_runs()]
+    board = StudyBoard(STUDY, {}, lambda: now[0])
+    for run in (runs[0], runs[4]):
+        board.note(report(run, 2, 10.0, "finished"))
+    assert board.line() == "2 of 12 runs done, 0 running"
+    assert board.cells()[0][2:] == (2, 3, 10.0)
+    board.note(report(runs[8], 1, 30.0))
+    now[0] = 5.0
+    board.note(report(runs[8], 2, 30.0))
+    # One iteration took five seconds, and nine runs of two are left.
+    assert board.line() == "2 of 12 runs done, 1 running, 0:01:30 left"
+
+
 def test_the_board_counts_what_tuning_has_yet_to_choose() -> None:
     """Four cells of two settings, then of three seeds: 20 runs of two iterations, 8 of which are known by name."""
     now = [0.0]

@@ -52,7 +52,8 @@ class StudyBoard:
         with self._lock:
             if progress.status in ("finished", "diverged"):
                 last = self.running.pop(progress.run, None)
-                self.done[progress.run] = None if last is None else last.return_mean
+                # A run from an archive was never seen to train, and comes with its own.
+                self.done[progress.run] = progress.return_mean if last is None else last.return_mean
             elif progress.status in ("training", "starting"):
                 known = self.running.get(progress.run)
                 if progress.return_mean is None and known is not None:

@@ -58,8 +58,8 @@ def _archived(store: Store, run: str, names: list[str]) -> ArchivedRun:
     )
 
 
-def adopt(store: Store, archive: Archive, runs: Iterable[PlannedRun]) -> int:
-    """Let those of `runs` that `archive` has count in the study, and say how many that were none of its own.
+def adopt(store: Store, archive: Archive, runs: Iterable[PlannedRun]) -> dict[str, ArchivedRun]:
+    """Let those of `runs` that `archive` has count in the study, and return those that were none of its own.
 
     A run without an outcome that the study asks for is trained instead.
 
@@ -71,7 +71,8 @@ def adopt(store: Store, archive: Archive, runs: Iterable[PlannedRun]) -> int:
         for run in runs
         if run.id in archive.runs and not store.ended(run.id) and _serves(archive.runs[run.id], store.study)
     }
-    return store.archive.add(found, archive.curves(found))
+    store.archive.add(found, archive.curves(found))
+    return found
 
 
 def _serves(run: ArchivedRun, study: Study) -> bool:

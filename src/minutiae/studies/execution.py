@@ -15,7 +15,7 @@ from pathlib import Path
 from threading import Event
 from typing import TypeAlias
 
-from minutiae.control.progress import Listener, Progress, ignore
+from minutiae.control.progress import Listener, Progress, Status, ignore
 from minutiae.control.workers import RETRIES, Workers, usable_cores
 from minutiae.errors import ConfigError, MinutiaeError, RunError
 from minutiae.runs.directory import RunDirectory
@@ -82,23 +82,29 @@ def run_study(
         store = Store.create(folder, study)
         store.forget_failures()
         claims = stack.enter_context(store.claims())
-        first = _adopted(store, study.first_runs(), archive)
+        first = _adopted(store, study.first_runs(), archive, listener)
         changed = changed_source_words(store)
         if changed is not None:
             warnings.warn(changed, stacklevel=2)
         _finish(store, first, execute, claims, listener)
         if study.tuning is not None:
-            _finish(
-                store, _adopted(store, study.final_runs(choose_settings(store)), archive), execute, claims, listener
-            )
+            final = _adopted(store, study.final_runs(choose_settings(store)), archive, listener)
+            _finish(store, final, execute, claims, listener)
         claims.sweep()
     return StudyResults(store)
 
 
-def _adopted(store: Store, runs: list[PlannedRun], archive: str | Path | None) -> list[PlannedRun]:
-    """The same runs, after those that are archived have been let in."""
-    if archive is not None:
-        adopt(store, Archive.open(archive), runs)
+def _adopted(store: Store, runs: list[PlannedRun], archive: str | Path | None, listener: Listener) -> list[PlannedRun]:
+    """The same runs, after those that are archived have been let in; who watches is told of each as if it ended now."""
+    found = {} if archive is None else adopt(store, Archive.open(archive), runs)
+    for run in found.values():
+        # An archive's runs have ended, one way or the other.
+        status: Status = "diverged" if run.status == "diverged" else "finished"
+        mean = run.outcomes.get("final_return")
+        listener(Progress(
+            run.key, store.run_path(run.key), run.iterations, run.iterations, run.steps, run.steps, mean, status,
+            run.reason,
+        ))  # fmt: skip
     return runs
 
 
