@@ -86,8 +86,10 @@ def test_rewards_that_are_no_real_numbers_are_named(level: str, message: str) ->
 )
 def test_what_breaks_the_rules_is_named(name: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as raised:
-        minutiae.train(small(), out=tmp_path, **{name: True})
+        minutiae.train(small(), name="run", out=tmp_path / "runs", **{name: True})
     assert str(raised.value) == message
+    # Nothing was trained, and no folder is in the way of the next try.
+    assert list((tmp_path / "runs").iterdir()) == []
 
 
 def test_what_raises_is_named_with_its_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,6 +102,7 @@ def test_what_raises_is_named_with_its_line(tmp_path: Path, monkeypatch: pytest.
     assert "the detail 'outside_details:mistaken' raised IndexError: only integers, slices" in str(raised.value)
     assert f"({line}" in str(raised.value)
     assert "times" not in str(raised.value)
+    assert not (tmp_path / "two").exists()
 
 
 def test_a_stopped_run_goes_on_to_the_same_bits_with_its_details(tmp_path: Path) -> None:

@@ -104,6 +104,10 @@ def test_the_page_of_a_detail():
     assert "presets" not in text
 
 
+def short(level, terms):
+    """Lacks an argument of every stage."""
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -157,6 +161,11 @@ def test_the_page_of_a_detail():
                 stage="rewards", levels=integer(off=True, off_word="all"), title="a", rule="b", source="c"
             ),
             "a custom detail (a) is off by the word off, which is read without its module; leave out off_word='all'",
+        ),
+        (
+            lambda: custom_detail(stage="policy_loss", levels=flag(), title="a", rule="b", source="c")(short),
+            "the detail test_custom_details:short cannot be called as its stage 'policy_loss' calls it (too many "
+            "positional arguments); define it as def short(level, terms, samples)",
         ),
     ],
 )

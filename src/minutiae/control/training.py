@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
 import operator
-import re
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from minutiae.control.chunks import check_memory, plan_chunks
+from minutiae.control.folders import checked_name, create_group, free_name, member_names, removed_unless_begun
 from minutiae.control.progress import Listener, ignore
 from minutiae.control.run import Run, open_run, open_runs
 from minutiae.control.workers import Workers, usable_cores
 from minutiae.details import Config, check_actions, from_toml, preset, structure, to_toml
 from minutiae.details.custom_source import changed_sources, source_hashes
 from minutiae.errors import ConfigError, RunError
-from minutiae.runs import config_file
-from minutiae.runs.directory import GROUP_FILE, RunDirectory, RunExists, is_run
+from minutiae.runs.directory import RunDirectory, RunExists, is_run
 from minutiae.runs.group import RunGroup, is_group
 from minutiae.runs.origin import origin
 
@@ -76,7 +74,7 @@ def train(
         label = preset_or_config if flavour is None else f"{preset_or_config}-{flavour}"
     agents = [(config, seed + index) for index in range(seeds)]
     while True:
-        folder = _free_name(Path(out), f"{label}-{config.environment}") if name is None else name
+        folder = free_name(Path(out), f"{label}-{config.environment}") if name is None else name
         try:
             return train_population(agents, name=folder, out=out, workers=workers, sinks=sinks, listener=listener)
         except RunExists:
@@ -117,36 +115,19 @@ def train_population(
         _check(config)
     if names is not None and len(names) != len(agents):
         raise ConfigError(f"there are {len(names)} names for {len(agents)} agents; give one for each, or none")
-    path = Path(out) / _checked_name(name)
+    path = Path(out) / checked_name(name)
     chunks = plan_chunks([config for config, _ in agents], _workers(workers, sinks))
     _check_sinks(sinks, max(len(chunk) for chunk in chunks))
     made = [(to_toml(config), seed, origin() | source_hashes(config)) for config, seed in agents]
     if len(agents) == 1 and names is None:
         run = RunDirectory.create(path, *made[0])
-        _train_here([[run]], sinks, listener)
+        with removed_unless_begun(path, [path]):
+            _train_here([[run]], sinks, listener)
         return [open_run(path)]
-    members = list(names) if names is not None else _member_names([seed for _, seed in agents])
-    _create_group(path, members, [[members[agent] for agent in chunk] for chunk in chunks], made)
-    return resume(path, workers=workers, sinks=sinks, listener=listener)
-
-
-def _create_group(
-    path: Path, members: Sequence[str], chunks: Sequence[Sequence[str]], made: Sequence[tuple[str, int, dict[str, str]]]
-) -> None:
-    """Make the folders of a group and all its runs, of config text, seed and origin each, or none of them."""
-    group = RunGroup.create(path, members, chunks)
-    try:
-        for member, (text, seed, about) in zip(members, made, strict=True):
-            RunDirectory.create(group.member_path(member), text, seed, about=about)
-    except RunError:
-        # A group with some of its runs could neither be resumed nor begun again. All that is here now is ours.
-        for file in (*(path / member / config_file.FILE for member in members), path / GROUP_FILE):
-            with contextlib.suppress(OSError):
-                file.unlink(missing_ok=True)
-        for folder in (*(path / member for member in members), path):
-            with contextlib.suppress(OSError):
-                folder.rmdir()
-        raise
+    members = list(names) if names is not None else member_names([seed for _, seed in agents])
+    create_group(path, members, [[members[agent] for agent in chunk] for chunk in chunks], made)
+    with removed_unless_begun(path, [path / member for member in members]):
+        return resume(path, workers=workers, sinks=sinks, listener=listener)
 
 
 def resume(
@@ -293,24 +274,3 @@ def _check(config: Config) -> None:
     policy, _ = policy_of(config)
     check_actions(config, isinstance(policy.distribution, Categorical))
     check_memory(config)
-
-
-def _member_names(seeds: Sequence[int]) -> list[str]:
-    if len(set(seeds)) == len(seeds):
-        return [f"seed-{seed}" for seed in seeds]
-    return [f"agent-{index}" for index in range(len(seeds))]
-
-
-def _checked_name(name: str) -> str:
-    plain = isinstance(name, str) and name.isprintable() and name == name.strip()
-    if not plain or name in ("", ".", "..") or re.search(r"[/\\]", name):
-        raise ConfigError(f"{name!r} is no folder name; give one without slashes, and the place with out=...")
-    return name
-
-
-def _free_name(out: Path, wanted: str) -> str:
-    base = re.sub(r"[^\w.+-]+", "-", wanted)
-    number = 1
-    while (out / (base if number == 1 else f"{base}-{number}")).exists():
-        number += 1
-    return base if number == 1 else f"{base}-{number}"

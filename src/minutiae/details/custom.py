@@ -7,6 +7,7 @@ modules, worker processes find what they need, two packages cannot clash, and no
 from __future__ import annotations
 
 import importlib
+import inspect
 import re
 import traceback
 from collections.abc import Callable, Iterable, Mapping
@@ -36,6 +37,13 @@ targets keep the advantages as they were. `batch` is a `minutiae.control.batch.B
 
 Functions are pure: JAX traces those of the learner once for each level.
 """
+
+ARGUMENTS: Mapping[str, tuple[str, ...]] = {
+    "rewards": ("level", "rewards", "terminated", "truncated"),
+    "advantages": ("level", "advantages", "batch"),
+    "policy_loss": ("level", "terms", "samples"),
+}
+"""What a function of each stage is called with, in this order."""
 
 CustomLevels = tuple[tuple[str, Any], ...]
 """Names and levels as text, TOML and Python share them: numbers, words, `"on"`, tuples of sizes; never off."""
@@ -75,7 +83,8 @@ def custom_detail(
         applies: conditions on the package's own details, as `only("algorithm", "ppo")`.
 
     Raises:
-        ConfigError: no such stage, levels without off, or with another word for it.
+        ConfigError: no such stage, levels without off, or with another word for it, or, when the function is decorated,
+            that it cannot be called with its stage's arguments.
     """
     if stage not in STAGES:
         raise ConfigError(unknown("stage", stage, STAGES))
@@ -94,6 +103,7 @@ def custom_detail(
         conditions = (only("algorithm", "ppo"), *conditions)
 
     def decorate(function: Callable[..., Any]) -> CustomDetail:
+        _check_arguments(function, stage)
         entry = Detail(
             levels=levels,
             kind=STRUCTURE,
@@ -112,6 +122,21 @@ def custom_detail(
         return CustomDetail(entry, stage, function)
 
     return decorate
+
+
+def _check_arguments(function: Callable[..., Any], stage: str) -> None:
+    """Refuse a function that its stage could not call, before it is called from inside a training."""
+    try:
+        signature = inspect.signature(function)
+    except ValueError:  # some built-in functions tell nothing of themselves
+        return
+    try:
+        signature.bind(*ARGUMENTS[stage])
+    except TypeError as error:
+        raise ConfigError(
+            f"the detail {function.__module__}:{function.__qualname__} cannot be called as its stage {stage!r} calls "
+            f"it ({error}); define it as def {function.__name__}({', '.join(ARGUMENTS[stage])})"
+        ) from None
 
 
 def is_custom(name: str) -> bool:
