@@ -1,4 +1,4 @@
-"""What MkDocs does beyond its plugins: pages from the catalogue, equations as MathML, links to what is not a page.
+"""What MkDocs does beyond its plugins: pages from the catalogue, equations as MathML, links to and from reports.
 
 Loaded by mkdocs.yml. The texts come from `minutiae.reports.detail_pages`; nothing is decided here about a detail.
 """
@@ -6,6 +6,7 @@ Loaded by mkdocs.yml. The texts come from `minutiae.reports.detail_pages`; nothi
 from __future__ import annotations
 
 import html
+import os
 import re
 import shutil
 from pathlib import Path
@@ -17,7 +18,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 from minutiae.details import CATALOGUE, THEMES
-from minutiae.reports.detail_pages import catalogue_page, detail_page, presets_table
+from minutiae.reports.detail_pages import catalogue_page, detail_page
 from minutiae.reports.measured_effects import measured_effects, pages_with_effects
 from minutiae.reports.study.words import capitalized
 from minutiae.reproduction.protocol import ITEMS, Protocol
@@ -27,6 +28,29 @@ DOCS = ROOT / "docs"
 
 FROM_ROOT = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
 """Files that GitHub wants at the root of the repository and the site shows as pages."""
+
+TRACKERS = {
+    "Brax": "google/brax",
+    "CleanRL": "vwxyzjn/cleanrl",
+    "IsaacLab": "isaac-sim/IsaacLab",
+    "PureJaxRL": "luchris429/purejaxrl",
+    "ray": "ray-project/ray",
+    "Stable-Baselines3": "DLR-RM/stable-baselines3",
+    "TF-Agents": "tensorflow/agents",
+    "Tianshou": "thu-ml/tianshou",
+    "TorchRL": "pytorch/rl",
+    "TRL": "huggingface/trl",
+    "verl": "volcengine/verl",
+}
+"""Where the issues and pull requests live that a page tells by `PROJECT #NUMBER`."""
+
+ISSUES = re.compile(rf"\b({'|'.join(TRACKERS)})(\s+#\d+(?:,\s+#\d+)*)")
+
+# Not inside code, nor where it is a link already.
+ARXIV = re.compile(r"(?<![\[`/])\barXiv (\d{4}\.\d{5})\b")
+REPOSITORY = re.compile(r"(?<![\[`/.\w])github\.com/([\w.-]+/[\w.-]*[\w-])")
+
+SHORT_CODE = re.compile(r"<code>([^<]{1,28})</code>")
 
 EQUATION = re.compile(r'<(span|div) class="arithmatex">(?:\\\(|\\\[)(.*?)(?:\\\)|\\\])</\1>', re.DOTALL)
 
@@ -111,11 +135,50 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """The tables of reports as they are, where the reports link to them."""
+    """The tables of reports as they are, where the reports link to them; and from every report a way back."""
+    site = Path(config.site_dir)
     for table in DOCS.glob("**/tables/*.md"):
-        copy = Path(config.site_dir) / table.relative_to(DOCS)
+        copy = site / table.relative_to(DOCS)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(table, copy)
+    for report in DOCS.glob("**/index.html"):
+        page = site / report.relative_to(DOCS)
+        page.write_text(with_way_back(report.read_text(encoding="utf-8"), page, site), encoding="utf-8")
+
+
+def with_way_back(report: str, page: Path, site: Path) -> str:
+    """A report's page, which by itself stands alone, with the site's icon and links to the site and to what holds it.
+
+    Args:
+        report: its HTML.
+        page: where it lies in the site.
+        site: the site's folder.
+    """
+    holder = next(folder / "index.html" for folder in page.parents[1:] if (folder / "index.html").is_file())
+    title = re.search(r"<title>(.*?)</title>", holder.read_text(encoding="utf-8"), re.DOTALL)
+    name = "" if title is None else title[1].partition(" - ")[0].strip()
+    home, up = (Path(os.path.relpath(target, page.parent)).as_posix() for target in (site / "index.html", holder))
+    icon = Path(os.path.relpath(site / "assets/images/favicon.png", page.parent)).as_posix()
+    way = f'<nav aria-label="Site"><a href="{home}">minutiae</a> <a href="{up}">{name}</a></nav>'
+    return report.replace("</head>", f'<link rel="icon" href="{icon}">\n</head>', 1).replace(
+        "<main>", f"<main>\n{way}", 1
+    )
+
+
+def with_sources(markdown: str) -> str:
+    """Markdown whose papers and repositories, told by arXiv number and address, are links."""
+    markdown = ARXIV.sub(r"[arXiv \1](https://arxiv.org/abs/\1)", markdown)
+    return REPOSITORY.sub(r"[github.com/\1](https://github.com/\1)", markdown)
+
+
+def with_issues(markdown: str) -> str:
+    """Markdown whose issues, told as `PROJECT #NUMBER`, are links."""
+
+    def linked(found: re.Match[str]) -> str:
+        address = f"https://github.com/{TRACKERS[found[1]]}/issues"
+        return found[1] + re.sub(r"#(\d+)", rf"[#\1]({address}/\1)", found[2])
+
+    return ISSUES.sub(linked, markdown)
 
 
 def with_links(markdown: str) -> str:
@@ -130,8 +193,10 @@ def with_links(markdown: str) -> str:
 
 
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
-    """The table of presets where a page asks for it; links from other trainers' arguments to details."""
-    markdown = markdown.replace("<!-- table of presets -->", presets_table())
+    """Links: to papers, repositories and issues, and from other trainers' arguments to details."""
+    markdown = with_sources(markdown)
+    if page.file.src_uri == "faults.md":
+        return with_issues(markdown)
     if not page.file.src_uri.startswith("coming-from/"):
         return markdown
     page.meta["hide"] = ["toc"]  # the tables are wide
@@ -139,5 +204,5 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
 
 
 def on_page_content(content: str, **_: Any) -> str:
-    """Equations as MathML."""
-    return with_equations(content)
+    """Equations as MathML, and words of code that must not be broken at a dash marked as such."""
+    return SHORT_CODE.sub(r'<code class="short">\1</code>', with_equations(content))

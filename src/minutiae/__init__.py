@@ -1,4 +1,4 @@
-"""Policy gradients in which every implementation detail is a named, measured switch.
+"""Policy gradients in which every implementation detail is a named switch whose effect can be measured.
 
 Every name below is imported when it is first used: `import minutiae` costs no JAX, no Polars and no NumPy.
 """

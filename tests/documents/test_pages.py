@@ -12,6 +12,7 @@ from code_blocks import PAGES, ROOT
 
 import minutiae
 from minutiae.details import CATALOGUE
+from minutiae.reports.detail_pages import presets_table
 from minutiae.reports.implementation import implementation
 
 PROSE = {page.relative_to(ROOT).as_posix(): page.read_text(encoding="utf-8") for page in PAGES}
@@ -25,6 +26,10 @@ TESTS = sorted({test for text in PROSE.values() for test in re.findall(r"`(tests
 def test_code_that_pages_name_exists(pointer: str) -> None:
     found = implementation(replace(CATALOGUE["discount"], where=pointer))
     assert found.text.lstrip().startswith(("def ", "class ", "@"))
+
+
+def test_the_table_of_presets_is_that_of_the_code() -> None:
+    assert presets_table() in PROSE["docs/presets.md"]
 
 
 def test_equations_stand_beside_code() -> None:

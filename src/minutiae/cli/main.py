@@ -43,7 +43,7 @@ COMMANDS: dict[str, Command] = {
 }
 
 HELP = f"""\
-minutiae {__version__}: policy gradients in which every implementation detail is a named, measured switch.
+minutiae {__version__}: policy gradients; every implementation detail is a named switch whose effect can be measured.
 
 Usage: minutiae COMMAND [ARGUMENTS] [--OPTION VALUE ...]
 

@@ -26,7 +26,7 @@ class Advantages:
         ),
         equation=(
             r"A_t = \delta_t + \gamma \lambda (1 - e_t) A_{t+1} \qquad \delta_t = r_t + \gamma (1 - d_t) "
-            r"V(s_{t+1}) - V(s_t)"
+            r"V(s'_t) - V(s_t)"
         ),
         source=f"{GAE}, equation 16; {HUANG}, core detail 5",
         finding=f"{ANDRYCHOWICZ}: about 0.9 best; GAE and V-trace beat n-step returns.",
