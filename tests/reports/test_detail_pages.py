@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from minutiae.details import CATALOGUE, preset_names
-from minutiae.reports.detail_pages import catalogue_page, detail_page, plain, presets_table, prose
+from minutiae.reports.detail_pages import FIRST, catalogue_page, detail_page, plain, presets_table, prose
 from minutiae.reports.measured_effects import measured_effects, pages_with_effects
 
 DOCS = Path(__file__).resolve().parent.parent.parent / "docs"
@@ -46,11 +46,22 @@ def test_every_preset_is_in_the_table() -> None:
 
 def test_the_catalogue_has_every_detail_and_marks_what_was_measured() -> None:
     page = catalogue_page({"discount": measured_effects("value_clipping", pages_with_effects(DOCS))})
+    lines = page[page.index("\n## Budget\n") :].splitlines()
     for name in CATALOGUE:
-        assert page.count(f"[`{name}`]({name}.md)") == 1
-    (line,) = (line for line in page.splitlines() if "](discount.md)" in line)
+        assert sum(line.startswith(f"| [`{name}`]({name}.md)<br>") for line in lines) == 1
+    (line,) = (line for line in lines if "](discount.md)" in line)
     assert line.endswith("| `0.99` | number | **measured** |")
     assert page.count("**measured**") == 1
+    assert "**Measured** marks the details that a study in this repository has crossed, 1 so far" in page
+    unknown = [name for name in CATALOGUE if "\nUnmeasured" in f"\n{CATALOGUE[name].finding}"]
+    assert f"of {len(unknown)} details no published measurement is known to us" in page
+    for name in FIRST:
+        assert f"| [`{name}`]({name}.md) | {prose(CATALOGUE[name].finding, '')} |" in page
+        assert name not in unknown
+
+
+def test_a_finding_that_is_none_is_a_sentence() -> None:
+    assert "\n\nNo published measurement is known to us.\n\n## Measured here" in detail_page("value_target")
 
 
 def study(folder: Path, rows: str, note: str, environments: str = '["A-v1"]') -> Path:
@@ -113,6 +124,8 @@ def test_effects_on_a_page(tmp_path: Path) -> None:
     )
     assert "- [three](../studies/three/report/index.html): Why?\n" in page
     assert "No study in this repository has crossed it yet." in detail_page("discount")
+    # The algorithms of the reproduction differ in it.
+    assert "presets that differ in it" in detail_page("ratio_clipping")
 
 
 def test_committed_studies_are_found() -> None:

@@ -41,7 +41,7 @@ class PolicyUpdate:
         ),
         source=f"{PPO}, equation 7",
         finding=(
-            f"{PPO}, normalized scores: off -0.39, 0.1 0.76, 0.2 0.82, 0.3 0.70. {ENGSTROM}: off does as "
+            f"{PPO}, normalized scores: off: -0.39; 0.1: 0.76; 0.2: 0.82; 0.3: 0.70. {ENGSTROM}: off does as "
             "well once the other details are tuned."
         ),
         where="minutiae.objectives.ratios:clipped_surrogate",

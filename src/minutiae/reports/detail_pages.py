@@ -6,7 +6,17 @@ import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 
-from minutiae.details import CATALOGUE, IMPLEMENTATIONS, REFERENCES, THEMES, Detail, preset, preset_names, preset_table
+from minutiae.details import (
+    CATALOGUE,
+    IMPLEMENTATIONS,
+    REFERENCES,
+    THEMES,
+    Detail,
+    flavoured_names,
+    preset,
+    preset_names,
+    preset_table,
+)
 from minutiae.reports.implementation import implementation
 from minutiae.reports.measured_effects import MeasuredEffect
 from minutiae.reports.study.words import capitalized, clear, interval
@@ -25,6 +35,24 @@ _WRITTEN = {
 }
 
 
+FIRST = (
+    "learning_rate",
+    "discount",
+    "observation_normalization",
+    "reward_scaling",
+    "learning_rate_annealing",
+    "initial_log_standard_deviation",
+    "initialization_policy_head_gain",
+    "policy_hidden_sizes",
+    "epochs",
+    "truncation_bootstrap",
+)
+"""The details whose published effects are largest: where a reader begins who does not know which of all to look at."""
+
+UNMEASURED = "Unmeasured."
+"""A finding of the catalogue that says no more than that there is none."""
+
+
 def catalogue_page(effects: Mapping[str, Sequence[MeasuredEffect]]) -> str:
     """All details by theme: what each is called, its default, what presets set; then the sources.
 
@@ -39,7 +67,15 @@ def catalogue_page(effects: Mapping[str, Sequence[MeasuredEffect]]) -> str:
         "the code, which `minutiae details` prints.",
         "",
         "A *number* may differ between the agents that train together as one program. *Structure* may not. "
-        "**Measured** marks the details that a study in this repository has crossed.",
+        f"**Measured** marks the details that a study in this repository has crossed, {_tally(effects)}.",
+        "",
+        "## Where to begin",
+        "",
+        "The details whose published effects are largest.",
+        "",
+        "| detail | what was found |",
+        "|---|---|",
+        *(f"| [`{name}`]({name}.md) | {prose(CATALOGUE[name].finding, '')} |" for name in FIRST),
     ]
     for theme in THEMES:
         lines += ["", f"## {capitalized(theme)}", "", "| detail | default | kind | |", "|---|---|---|---|"]
@@ -52,6 +88,13 @@ def catalogue_page(effects: Mapping[str, Sequence[MeasuredEffect]]) -> str:
     lines += ["", "## Sources", ""]
     lines += [f"- **{plain(name)}**: {plain(full)}." for name, full in REFERENCES.items()]
     return "\n".join(lines) + "\n"
+
+
+def _tally(effects: Mapping[str, Sequence[MeasuredEffect]]) -> str:
+    """How many details were measured here, and of how many no measurement at all is known."""
+    crossed = sum(bool(effects.get(name)) for name in CATALOGUE)
+    unknown = sum(detail.finding.startswith("Unmeasured") for detail in CATALOGUE.values())
+    return f"{crossed} so far; of {unknown} details no published measurement is known to us"
 
 
 def detail_page(name: str, effects: Sequence[MeasuredEffect] = (), links: Sequence[str] = ()) -> str:
@@ -79,9 +122,9 @@ def detail_page(name: str, effects: Sequence[MeasuredEffect] = (), links: Sequen
         "## Who uses which",
         _users(detail),
         "## What was found",
-        prose(detail.finding, name),
+        "No published measurement is known to us." if detail.finding == UNMEASURED else prose(detail.finding, name),
         "## Measured here",
-        _measured(effects, links),
+        _measured(effects, links) if effects else _not_crossed(name),
         "## Source",
         prose(detail.source, name) + ".",
         "\n".join(f"- {plain(short)}: {plain(full)}." for short, full in REFERENCES.items() if _cites(detail, short)),
@@ -144,9 +187,18 @@ def _users(detail: Detail) -> str:
     return "\n".join(lines)
 
 
+def _not_crossed(name: str) -> str:
+    """For a detail without effects; the presets of the published study may differ in it all the same."""
+    compared = [preset(entry, "Walker2d-v4", "paper-artifact") for entry in flavoured_names()]
+    if len({getattr(config, name) for config in compared}) > 1:
+        return (
+            "No study in this repository has crossed it by itself. [The reproduction](../reproduction/README.md) "
+            "compares presets that differ in it, and in other details as well."
+        )
+    return "No study in this repository has crossed it yet."
+
+
 def _measured(effects: Sequence[MeasuredEffect], links: Sequence[str]) -> str:
-    if not effects:
-        return "No study in this repository has crossed it yet."
     lines = ["| effect | levels | on | change, 95 % interval | runs | study |", "|---|---|---|---|---|---|"]
     asked = {}
     for effect, link in zip(effects, links, strict=True):

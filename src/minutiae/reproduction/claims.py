@@ -177,8 +177,10 @@ def _no_gain(found: Evidence, task: str) -> Finding:
     return Finding(CONTRADICTED if effect.low > 0 else SUPPORTED if effect.high < margin else UNTOLD, words)
 
 
-_HIGHER = "Welch's 95 % interval of the difference lies on one side of 0"
-_MEAN = "Student's 95 % interval of the mean over agents lies on one side of the bound"
+_HIGHER = "Welch's 95 % interval of the difference lies above 0; contradicted if it lies below"
+_MEAN = "Student's 95 % interval of the mean over agents lies {}; contradicted if it lies on the other side"
+_PASSES = _MEAN.format("above 1 + ε")
+_RISES = _MEAN.format("above 0")
 
 CLAIMS: tuple[Claim, ...] = (
     Claim(
@@ -213,20 +215,20 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         "ratio not bounded", "Clipping does not keep the largest ratio of a batch within 1 + ε.",
-        "section 4, Figures 2 and 3", _MEAN, ("figure2", "figure3"), _ratio_passes("ratio_max_batch"),
+        "section 4, Figures 2 and 3", _PASSES, ("figure2", "figure3"), _ratio_passes("ratio_max_batch"),
     ),
     Claim(
         "KL within TRPO's bound", "PPO and PPO-M keep their mean KL below the radius of TRPO.",
-        "section 4, Figures 2 and 3", _MEAN, ("figure2", "figure3"), _kl_within,
+        "section 4, Figures 2 and 3", _MEAN.format("below TRPO's radius, for both"), ("figure2", "figure3"), _kl_within,
     ),
     Claim(
         "PPO-M's KL rises", "Without the details the mean KL of PPO rises over training.",
-        "section 4, Figures 2 and 3", _MEAN, ("figure2", "figure3"),
+        "section 4, Figures 2 and 3", _RISES, ("figure2", "figure3"),
         _trend("ppo-m", 2, 0, "PPO-M's mean KL, last minus first third:"),
     ),
     Claim(
         "PPO's KL peaks", "With the details the mean KL of PPO peaks in the middle of training and falls then.",
-        "section 4, Figures 2 and 3", _MEAN, ("figure2", "figure3"), _peaks,
+        "section 4, Figures 2 and 3", _MEAN.format("above 0, for both differences"), ("figure2", "figure3"), _peaks,
     ),
     Claim(
         "fresh samples tell the same", "On samples that the update has not seen, KL looks as it does on its own batch.",
@@ -235,7 +237,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         "ratio not bounded on fresh samples", "On fresh samples, too, the largest ratio passes 1 + ε.",
-        "appendix, Figure 4", _MEAN, ("figure4",), _ratio_passes("ratio_max_held_out"),
+        "appendix, Figure 4", _PASSES, ("figure4",), _ratio_passes("ratio_max_held_out"),
     ),
     *(
         Claim(

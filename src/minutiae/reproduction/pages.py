@@ -104,10 +104,13 @@ def introduction(item: Item, protocol: Protocol, evidence: Evidence) -> str:
     )
     (factor,) = data.study.factors
     algorithms = listed([ALGORITHMS[str(level)] for level in factor.levels])
+    judged = {
+        "training": "Judged are {}, by their ratios and divergences over training.",
+        "returns": "Judged are {}, by the mean return over the last five iterations, and again by the best one.",
+    }[item.shows].format(listed([ALGORITHMS[preset] for preset in item.presets]))
     return (
         f"{settings}{short} {algorithms} on {listed(list(data.study.environments))}, {protocol.agents} agents of each; "
-        f"{ended:,} of {count(len(data.frame), 'run')} have ended.{silent} Judged by the mean return over the last "
-        "five iterations, and once more by the best iteration."
+        f"{ended:,} of {count(len(data.frame), 'run')} have ended.{silent} {judged}"
     )
 
 

@@ -13,7 +13,7 @@ from minutiae.reports.study.analysis import mean_interval
 from minutiae.reports.study.canvas import BLUE, ORANGE, Picture
 from minutiae.reports.study.curves import cell_curves
 from minutiae.reports.study.effect_figures import mark_interval, row_axes, show_all
-from minutiae.reports.study.run_figures import curves_picture
+from minutiae.reports.study.run_figures import Bound, curves_picture
 from minutiae.reports.study.words import interval, outcome_words
 from minutiae.reproduction.evidence import Evidence
 from minutiae.reproduction.published import ALGORITHMS, FINAL_RETURNS
@@ -94,4 +94,18 @@ def training_pictures(
             for found in cell_curves(evidence.data.curves, runs, metric):
                 name = f"{metric}_{task.lower()}"
                 logarithmic = metric != "return_mean"
-                yield curves_picture(found, runs.factors, {}, name, METRICS[metric], logarithmic=logarithmic)
+                yield curves_picture(
+                    found, runs.factors, {}, name, METRICS[metric], logarithmic=logarithmic,
+                    bound=_bound(evidence, task, metric),
+                )  # fmt: skip
+
+
+def _bound(evidence: Evidence, task: str, metric: str) -> Bound | None:
+    """What an algorithm is told to stay within; the ratio's is PPO's, the divergence's TRPO's."""
+    if metric.startswith("ratio_max"):
+        clipping = evidence.config(task, "ppo").ratio_clipping
+        return None if clipping is None else Bound(1.0 + clipping, f"PPO's bound {1.0 + clipping:g}")
+    if metric.startswith("kl_exact"):
+        radius = evidence.config(task, "trpo").max_kl
+        return Bound(radius, f"TRPO's bound {radius:g}")
+    return None

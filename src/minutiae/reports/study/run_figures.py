@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,9 +27,17 @@ BAND = "95% Student t interval of the mean over seeds, at each point by itself"
 STEPS = "environment steps"
 
 
+@dataclass(frozen=True)
+class Bound:
+    """A value that curves are looked at against, and its name."""
+
+    value: float
+    name: str
+
+
 def curves_picture(
     found: EnvironmentCurves, factors: Sequence[Factor], values: dict[tuple[int, ...], float], name: str,
-    what: str, logarithmic: bool = False, singly: bool = True,
+    what: str, logarithmic: bool = False, singly: bool = True, bound: Bound | None = None,
 ) -> Picture:  # fmt: skip
     """A metric of every cell over training.
 
@@ -40,6 +49,7 @@ def curves_picture(
         what: the metric in words.
         logarithmic: for quantities over several magnitudes.
         singly: panels of their own for a moderate number of cells.
+        bound: a value to look at the curves against, drawn where they share a panel.
     """
     cells = found.cells
     note = f"Line: mean over seeds. Band: {BAND}. n = {_range([cell.n for cell in cells])} per line."
@@ -60,7 +70,9 @@ def curves_picture(
             "In color: the first and the last cell of the design, and those with the highest and the lowest outcome."
         )
     title = f"{capitalized(what)} over training, {found.environment}"
-    return Picture(name, title, caption, lambda width: _together(width, found, shown, factors, what, note, logarithmic))
+    return Picture(
+        name, title, caption, lambda width: _together(width, found, shown, factors, what, note, logarithmic, bound)
+    )
 
 
 def _standing_out(cells: Sequence[CellCurve], values: dict[tuple[int, ...], float]) -> list[CellCurve]:
@@ -84,7 +96,7 @@ def _per_cell(
 
 def _together(
     width: float, found: EnvironmentCurves, shown: Sequence[CellCurve], factors: Sequence[Factor], what: str,
-    note: str, logarithmic: bool,
+    note: str, logarithmic: bool, bound: Bound | None,
 ) -> Figure:  # fmt: skip
     names = [cell_words(cell.codes, factors) for cell in shown]
     most = int((width - 0.6) * 72 / (0.56 * canvas.SMALL))
@@ -100,7 +112,7 @@ def _together(
         color, dashes = SERIES[place % len(SERIES)], DASHES[place % len(DASHES)]
         _curve(axes, found.steps, cell, color, dashes, 0.13)
         entries.append((name, color, dashes))
-    _limits(axes, found.cells, logarithmic)
+    _limits(axes, found.cells, logarithmic, bound)
     canvas.legend(figure, entries, width)
     return figure
 
@@ -116,9 +128,16 @@ def _curve(axes: Axes, steps: np.ndarray, cell: CellCurve, color: str, dashes: A
     axes.plot(steps, cell.mean, color=color, linestyle=dashes, linewidth=1.6)
 
 
-def _limits(axes: Axes, cells: Sequence[CellCurve], logarithmic: bool) -> None:
-    """Let the means fill the view: the band of two seeds would shrink them to a line."""
+def _limits(axes: Axes, cells: Sequence[CellCurve], logarithmic: bool, bound: Bound | None = None) -> None:
+    """Let the means and the bound fill the view: the band of two seeds would shrink them to a line."""
     means = [cell.mean for cell in cells]
+    if bound is not None:
+        means.append(np.array([bound.value]))
+        axes.axhline(bound.value, color=INK, linewidth=0.9)
+        axes.annotate(
+            bound.name, (0.01, bound.value), (0, 3), xycoords=("axes fraction", "data"), textcoords="offset points",
+            fontsize=canvas.SMALL, color=INK,
+        )  # fmt: skip
     if logarithmic:
         positive = np.concatenate([mean[np.isfinite(mean) & (mean > 0)] for mean in means])
         if len(positive) and positive.max() > 3 * positive.min():
@@ -195,4 +214,4 @@ def _range(sizes: Sequence[int]) -> str:
     return count(max(sizes), "run") if min(sizes) == max(sizes) else f"{min(sizes)} to {max(sizes):,} runs"
 
 
-__all__ = ["BAND", "INK", "curves_picture", "survival_picture"]
+__all__ = ["BAND", "INK", "Bound", "curves_picture", "survival_picture"]
