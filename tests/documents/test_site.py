@@ -13,6 +13,9 @@ import pytest
 import minutiae
 from minutiae import statistics
 from minutiae.details import CATALOGUE
+from minutiae.reports.detail_pages import UNMEASURED
+
+ROOT = Path(__file__).resolve().parents[2]
 
 LOADS = {
     "script": "src",
@@ -58,16 +61,34 @@ def pages(site: Path) -> dict[Path, Page]:
 def test_every_detail_has_a_page(site: Path) -> None:
     for name, detail in CATALOGUE.items():
         text = html.unescape(re.sub(r"<[^>]+>", "", (site / "details" / f"{name}.html").read_text(encoding="utf-8")))
-        for part in (detail.finding, detail.rule):
+        known = detail.finding if detail.finding != UNMEASURED else "No published measurement is known to us."
+        for part in (known, detail.rule):
             assert " ".join(part.split()) in " ".join(text.split()), name
         assert detail.where in text
         for level in detail.who.values():
             assert level in text
 
 
+def test_reports_lead_back_to_the_site(pages: dict[Path, Page], site: Path) -> None:
+    for report, above in (
+        ("reproduction/table2/index.html", "../index.html"),
+        ("studies/four-details/report/index.html", "../../index.html"),
+    ):
+        links = pages[site / report].links
+        assert links[:2] == [f"{'../' * report.count('/')}index.html", above]
+
+
+def test_sources_and_issues_are_links(pages: dict[Path, Page], site: Path) -> None:
+    assert "https://arxiv.org/abs/2005.12729" in pages[site / "details" / "index.html"].links
+    assert "https://github.com/openai/baselines" in pages[site / "details" / "index.html"].links
+    text = (ROOT / "docs" / "faults.md").read_text(encoding="utf-8")
+    numbers = {f"issues/{number}" for number in re.findall(r"#(\d+)", text)}
+    assert {"/".join(link.split("/")[-2:]) for link in pages[site / "faults.html"].links} >= numbers
+
+
 def test_the_presets_are_listed(site: Path) -> None:
     page = (site / "presets.html").read_text(encoding="utf-8")
-    assert all(f"<td><code>{name}</code></td>" in page for name in minutiae.preset_names())
+    assert all(f">{name}</code></td>" in page for name in minutiae.preset_names())
 
 
 def test_equations_are_drawn_by_the_browser(site: Path) -> None:

@@ -53,6 +53,13 @@ def test_a_page_is_what_the_committed_runs_say(item: str, tmp_path: Path, capsys
     assert figures == {path.name for path in (tmp_path / "page" / "figures").glob("*.svg")}
 
 
+def test_intervals_in_the_overview_stand_on_the_pages() -> None:
+    pages = "\n".join(path.read_text(encoding="utf-8") for path in PAGES.glob("*/README.md"))
+    said = re.findall(r"[+−]?[\d.,]*\d \[[^\]]*\d[^\]]*\](?!\()", (PAGES / "README.md").read_text(encoding="utf-8"))
+    assert said
+    assert [one for one in said if " ".join(one.split()) not in pages] == []
+
+
 @pytest.mark.parametrize("store", sorted(path.name for path in (PAGES / "runs").glob("*")))
 def test_committed_runs_can_be_planned_by_this_version(store: str) -> None:
     """Else they would silently be trained again."""

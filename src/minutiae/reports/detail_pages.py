@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
@@ -110,7 +111,7 @@ def detail_page(name: str, effects: Sequence[MeasuredEffect] = (), links: Sequen
     """
     detail = CATALOGUE[name]
     sections = [
-        f"---\ntitle: {name}\n---",
+        f"---\ntitle: {name}\ndescription: {json.dumps(detail.title[0].upper() + detail.title[1:] + '.')}\n---",
         f"# `{name}`",
         f"{capitalized(plain(detail.title))}. Theme: {detail.theme}.",
         "## Rule",
