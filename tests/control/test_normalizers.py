@@ -399,6 +399,20 @@ def test_resets_from_outside(level: str, by_agent: float, by_segment: float) -> 
         np.testing.assert_array_equal(scaler.state(1)["accumulated"], [1.0])
 
 
+@pytest.mark.parametrize("level", ["returns", "rewards"])
+@pytest.mark.parametrize("estimator", ["population", "sample"])
+def test_a_late_reward_takes_no_digits_from_early_ones(level: str, estimator: str) -> None:
+    """The first rollout holds a reward a hundred billion times the others; a scaler fed step by step never saw it."""
+    config = config_of(reward_scaling=level, reward_scaling_estimator=estimator, reward_clipping=None)
+    rewards = np.where(np.arange(100) % 2, 1e-3, -1e-3).reshape(1, 100, 1)
+    rewards[0, -1] = 1e8
+    never = np.zeros((1, 100, 1), bool)
+    one_by_one = RewardScaler([config], 1)
+    steps = [one_by_one.scale(rewards[:, t : t + 1], never[:, :1], never[:, :1]) for t in range(100)]
+    at_once = RewardScaler([config], 1).scale(rewards, never, never)
+    np.testing.assert_allclose(at_once[0, :, 0], [float(step[0, 0, 0]) for step in steps], rtol=1e-5)
+
+
 def test_frozen_scaling_learns_nothing() -> None:
     configs = [
         config_of(reward_scaling="returns", reward_clipping=1.0),

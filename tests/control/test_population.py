@@ -215,6 +215,11 @@ def test_an_environment_that_pays_nan_breaks_only_its_own_agent(
         "truncated": (20, 2),
     }
     assert {name for name, array in arrays.items() if not np.isfinite(array).all()} == {"rewards"}
+    # Its statistics are those of an agent that was alone: what its idle rows saw beside the others is no part of it.
+    (alone,) = minutiae.train_population(several()[2:3], name="alone", names=["seed-12"], out=tmp_path, workers=1)
+    mine, own = load_policy(runs[2].path).arrays, load_policy(alone.path).arrays
+    assert [name for name in mine if name.startswith("normalizer") and not np.array_equal(mine[name], own[name])] == []
+    assert np.isfinite(runs[2].policy().act(np.array([0.3])))
     assert not (runs[0].path / DIVERGENCE_FILE).exists()
     assert result["final_return"] is None or np.isfinite(result["final_return"])
 
@@ -266,3 +271,5 @@ def test_a_run_whose_only_agent_diverges_ends_at_once(tmp_path: Path) -> None:
     }
     assert [one.status for one in heard] == ["starting", "diverged", "diverged"]
     assert run.metrics().height == 0
+    # Its statistics are those from before the rollout that ruined it.
+    assert np.isfinite(run.policy().act(np.array([0.3])))

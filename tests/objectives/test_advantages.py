@@ -246,10 +246,12 @@ def test_hand_worked_normalization(library):
 
 @pytest.mark.parametrize("ddof", [0, 1])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("value", [0.0, 0.1, -3.7, 1e6])
-@pytest.mark.parametrize("size", [1, 2, 63, 64])
+@pytest.mark.parametrize("value", [0.0, 0.1, -3.7, 1e6, -1.2345678e8])
+@pytest.mark.parametrize("size", [1, 2, 60, 64, 125])
 def test_one_sample_or_equal_samples_normalize_to_zero(ddof, dtype, value, size):
-    np.testing.assert_allclose(normalize(np.full(size, value, dtype), ddof), np.zeros(size), atol=1e-4)
+    samples = np.full(size, value, dtype)
+    np.testing.assert_array_equal(normalize(samples, ddof), np.zeros(size))
+    np.testing.assert_array_equal(jax.jit(normalize)(jnp.asarray(samples), ddof), np.zeros(size))
 
 
 def test_one_sample_normalizes_to_zero_under_jit_with_a_traced_ddof():

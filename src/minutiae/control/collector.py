@@ -26,7 +26,7 @@ UNKNOWN_TIME_LIMIT = 1000
 
 
 class Episodes(NamedTuple):
-    """Episodes that ended, in order of time: arrays `[E]`."""
+    """Episodes that ended and may be told (see `Collector.collect`), in order of time: arrays `[E]`."""
 
     agent: Array
     returns: Array
@@ -178,6 +178,9 @@ class Collector:
             stored = interface.to_stored(distribution.drawn(policy.output(parameters, self._current), spread[:, t]))
             if idle is not None:
                 stored[idle] = 0
+            if not np.isfinite(np.add.reduce(stored, axis=None)):
+                # The agent ends with this rollout; its simulators must not be fed with it until then.
+                stored = np.where(np.isfinite(stored), stored, 0).astype(stored.dtype)
             self._actions[:, t] = stored
             self._advance(t, interface.to_environment(stored.reshape(total, -1)), ended, successors)
         self._fill_next_observations(successors)
@@ -259,7 +262,9 @@ class Collector:
         rewards = changed_rewards(self._custom_rewards, rewards, terminated, truncated)
         if self._frozen:
             return self._rewards.scale_frozen(rewards)
-        return self._rewards.scale(rewards, terminated, truncated)
+        scaled = self._rewards.scale(rewards, terminated, truncated)
+        # Clipping would make an infinite reward an ordinary one, and the return of its episode would still be infinite.
+        return scaled if np.isfinite(rewards).all() else np.where(np.isfinite(rewards), scaled, np.float32(np.nan))
 
     def _update_by_rollout(self, batch: Batch) -> Batch:
         """Count the rollout's observations for agents whose statistics move once per iteration."""

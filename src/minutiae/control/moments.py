@@ -112,8 +112,9 @@ class Moments:
 
         The same numbers, to rounding, as T calls of `update` and `deviation`.
         """
-        agents, steps, rows = samples.shape
-        pivot = self._pivot(samples.reshape(agents, steps * rows, 1), which)
+        _, steps, rows = samples.shape
+        # Of the first step only: what comes later must not take digits from what was known by then.
+        pivot = self._pivot(samples[:, 0, :, None], which)
         centered = samples - pivot[:, :, None]
         first = np.cumsum(centered.sum(axis=2), axis=1)
         second = np.cumsum(np.square(centered).sum(axis=2), axis=1)

@@ -146,6 +146,7 @@ class Population:
             self._collector.renew(segment)
             self._renewed = segment
         started = time.perf_counter()
+        before = [self._statistics(agent) for agent in range(len(self.configs))]
         numbers = scheduled(self._numbers, self.iteration, self.iterations)
         acting = self.state.parameters
         host = jax.tree.map(np.asarray, acting["policy"])
@@ -160,7 +161,12 @@ class Population:
         metrics, sound = jax.device_get((metrics, sound))
         self.timing = Timing(collected - started, time.perf_counter() - collected)
         self.iteration += 1
-        return self._report(metrics, sound, numbers, episodes)
+        reports = self._report(metrics, sound, numbers, episodes)
+        # What a stopped agent's rows saw, ruined or idling, is no part of it: it stays as it was when it last learned.
+        for agent, held in enumerate(before):
+            if not self.alive[agent]:
+                self._restore_statistics(agent, held)
+        return reports
 
     def _collect_held_out(self, host: Any) -> Batch | None:
         if self._held_out is None or self._held_out_every is None or self.iteration % self._held_out_every:
@@ -229,15 +235,21 @@ class Population:
         """Everything of one agent that the next segment depends on, as a tree of NumPy arrays."""
         return {
             "learner": agent_of(self.state, agent),
-            "observations": self._normalizer.state(agent),
-            "rewards": self._rewards.state(agent),
+            **self._statistics(agent),
         }
+
+    def _statistics(self, agent: int) -> dict[str, dict[str, Array]]:
+        """Copies of what the normalizers hold of one agent."""
+        return {"observations": self._normalizer.state(agent), "rewards": self._rewards.state(agent)}
+
+    def _restore_statistics(self, agent: int, held: dict[str, Any]) -> None:
+        self._normalizer.restore(agent, held["observations"])
+        self._rewards.restore(agent, held["rewards"])
 
     def restore(self, iteration: int, snapshots: Sequence[dict[str, Any]], alive: Sequence[bool]) -> None:
         """Go on after `iteration` completed iterations, the end of a segment, from every agent's snapshot."""
         for agent, snapshot in enumerate(snapshots):
-            self._normalizer.restore(agent, snapshot["observations"])
-            self._rewards.restore(agent, snapshot["rewards"])
+            self._restore_statistics(agent, snapshot)
         self.state = stack([snapshot["learner"] for snapshot in snapshots])
         self.iteration = iteration
         self.alive = np.array(alive, bool)
@@ -251,7 +263,10 @@ class Population:
 
 
 def episode_metrics(returns: Array, lengths: Array) -> dict[str, float | int | None]:
-    """Statistics of the raw returns of episodes that ended in one iteration; null where none did."""
+    """Statistics of the raw returns of the episodes that one iteration tells of; null where it tells of none.
+
+    Those are the ones that ended in it. Just after a renewal they are held back until every row has ended one.
+    """
     if len(returns) == 0:
         return {
             "episodes": 0,

@@ -115,7 +115,9 @@ def load(path: str | os.PathLike[str], seed: int = 0) -> TrainedPolicy:
         tree = unflatten(arrays, like=_template(config))
     except RunError as error:
         raise RunError(f"the policy in {run.path} does not fit its config: {error}") from error
-    broken = [name for name, array in flatten(tree["policy"]).items() if not np.isfinite(array).all()]
+    # A limit may be infinite: that is off.
+    numbers = {**tree["policy"], "normalizer": {name: tree["normalizer"][name] for name in ("shift", "deviation")}}
+    broken = [name for name, array in flatten(numbers).items() if not np.isfinite(array).all()]
     if broken:
         reasons = "".join(f" ({reason})" for reason in (run.result.reasons if run.result else ()))
         raise RunError(f"the policy in {run.path} cannot act: its {broken[0]} is not finite{reasons}; use another run")

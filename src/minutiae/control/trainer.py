@@ -19,6 +19,7 @@ from minutiae.runs.checkpoints import flatten, load_checkpoint, unflatten
 from minutiae.runs.directory import RunDirectory
 from minutiae.runs.group import common_iteration
 from minutiae.runs.lock import exclusive
+from minutiae.runs.metrics import MetricsLog
 from minutiae.runs.policy import save_policy
 from minutiae.runs.sinks import Sinks, make_sinks
 from minutiae.runs.tensors import write_tensors
@@ -67,7 +68,9 @@ class Trainer:
         self._sink_names = sinks
         self._threads = threads
         self._broken: list[str | None] = [None] * len(self.runs)
-        self._failures: list[Exception] = []
+        self._metrics: list[MetricsLog] = []
+        self._timing: list[MetricsLog] = []
+        self._sinks: list[Sinks] = []
 
     def train(self) -> None:
         """Train to the end of the budget and write every result. Safe to kill at any moment.
@@ -100,8 +103,13 @@ class Trainer:
                 if population.segment_ends:
                     self._save(population)
             self._finish(population)
+        except KeyboardInterrupt:
+            # To look at; a resumed run cuts the logs back to its checkpoint.
+            for log in (*self._metrics, *self._timing):
+                log.save()
+            raise
         finally:
-            for sinks in getattr(self, "_sinks", []):
+            for sinks in self._sinks:
                 sinks.close()
             population.close()
 
@@ -135,7 +143,7 @@ class Trainer:
                     f"{log.path} ends before the checkpoint of iteration {start}; restore it from a copy, or delete "
                     "the run and train it again"
                 )
-        self._sinks: list[Sinks] = []
+        self._sinks = []
         for run, config in zip(self.runs, self.configs, strict=True):
             sinks = make_sinks(self._sink_names, runs=len(self.runs))
             steps = start * config.samples_per_iteration if start else None

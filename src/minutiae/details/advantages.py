@@ -39,13 +39,16 @@ class Advantages:
         kind=NUMBER,
         room="learner",
         title="value target",
-        rule="gae: G = V_old + A; monte_carlo: the discounted rewards to go. Fixed for the whole iteration.",
+        rule=(
+            "gae: G = V_old + A; monte_carlo: the discounted rewards to go, to the end of the episode or of the "
+            "rollout, whichever is first. Fixed for the whole iteration."
+        ),
         equation=(
             r"G_t = \begin{cases} V_{\text{old}}(s_t) + A_t & \text{gae} \\ "
             r"\sum_{k=0}^{\text{end}} \gamma^k r_{t+k} & \text{monte\_carlo} "
             r"\end{cases}"
         ),
-        source=f"{HUANG}, core detail 5; monte_carlo: {SPINNING_UP}",
+        source=f"{HUANG}, core detail 5; monte_carlo: {MADRYLAB}; {SPINNING_UP} adds a value at the rollout's end",
         finding="Unmeasured.",
         where="minutiae.control.learner.preparation:prepare",
         who={"ppo2": "gae", "implementation-matters": "gae", "sb3": "gae", "cleanrl": "gae"},

@@ -10,7 +10,7 @@ from minutiae.objectives.arrays import (
     reverse_linear_recurrence,
 )
 from minutiae.objectives.levels import by_level
-from minutiae.objectives.reductions import centered, variance
+from minutiae.objectives.reductions import centered, mean, variance
 
 
 def bootstrap(
@@ -144,7 +144,8 @@ def normalize(advantages: Array, ddof: Scalar = 0, epsilon: Scalar = 1e-8, mask:
     """(A - mean) / (std + epsilon) over all given samples (Baselines ppo2; Huang et al. 2022, detail 7).
 
     One sample, or equal samples, have std 0 and become 0, never NaN: with `n - ddof = 0` the variance's
-    denominator is taken as 1 (SB3 issue 325: the std of a single sample poisoned every weight).
+    denominator is taken as 1 (SB3 issue 325: the std of a single sample poisoned every weight). A std below the
+    last digit of the mean is rounding, and counts as 0.
 
     Args:
         advantages: any shape.
@@ -155,5 +156,7 @@ def normalize(advantages: Array, ddof: Scalar = 0, epsilon: Scalar = 1e-8, mask:
     Returns:
         Same shape.
     """
-    deviation = namespace(advantages, ddof, mask).sqrt(variance(advantages, mask, ddof))
-    return centered(advantages, mask) / (deviation + epsilon)
+    xp = namespace(advantages, ddof, mask)
+    deviation = xp.sqrt(variance(advantages, mask, ddof))
+    spread = deviation > xp.finfo(advantages.dtype).eps * xp.abs(mean(advantages, mask))
+    return xp.where(spread, centered(advantages, mask) / (deviation + epsilon), 0)

@@ -30,12 +30,6 @@ def nan_at(find: Callable[[Case], Any]) -> Callable[[Case], None]:
     return spoil
 
 
-def successor_of_a_death(case: Case) -> None:
-    """Nobody computes with it, but it tells of a simulator that is broken."""
-    case.batch.terminated[BROKEN, 2, 0] = True
-    case.batch.next_observations[BROKEN, 2, 0] = np.inf
-
-
 def absurd_learning_rate(case: Case) -> None:
     for network in ("policy", "value"):
         for moment in ("", "_end"):
@@ -46,7 +40,6 @@ FAULTS = {
     "observations": Fault(nan_at(lambda case: case.batch.observations), "batch/observations"),
     "rewards": Fault(nan_at(lambda case: case.batch.rewards), "batch/rewards"),
     "successors": Fault(nan_at(lambda case: case.batch.next_observations), "batch/next_observations"),
-    "successor of a death": Fault(successor_of_a_death, "batch/next_observations"),
     "actions": Fault(nan_at(lambda case: case.batch.actions), "samples/old_log_probs"),
     "policy weight": Fault(
         nan_at(lambda case: case.state.parameters["policy"]["hidden"][0]["weight"]),
@@ -87,6 +80,17 @@ def test_a_broken_agent_stays_as_it_was_and_harms_nobody(healthy: Any, fault: st
     for agent in range(AGENTS):
         if agent != BROKEN:
             assert of_agent(state, agent) == of_agent(healthy, agent) != of_agent(case.state, agent)
+
+
+def test_what_is_seen_beyond_a_death_does_not_matter() -> None:
+    """Simulators end an episode because their state is not finite, and tell that state."""
+    cases = population(), population()
+    for case, value in zip(cases, (0.0, np.nan), strict=True):
+        case.batch.terminated[BROKEN, 2, 0] = True
+        case.batch.next_observations[BROKEN, 2, 0] = value
+    (expected, _, _), (state, _, sound) = (case.update() for case in cases)
+    assert sound.all()
+    assert of_agent(state, BROKEN) == of_agent(expected, BROKEN)
 
 
 @pytest.mark.parametrize("fault", FAULTS)

@@ -48,13 +48,18 @@ def positive_definite(draw: st.DrawFn) -> np.ndarray:
     return np.asarray(vectors @ np.diag(values) @ vectors.T)
 
 
-@given(positive_definite(), arrays(float, SIZE, elements=st.floats(-10, 10)))
+def squarable(value: float) -> bool:
+    return value == 0 or abs(value) > 1e-100
+
+
+@given(positive_definite(), arrays(float, SIZE, elements=st.floats(-10, 10).filter(squarable)))
 def test_conjugate_gradient_needs_no_more_steps_than_unknowns(matrix: np.ndarray, target: np.ndarray) -> None:
     exact = np.linalg.solve(matrix, target)
     for solution in solved(matrix, target):
-        # The squared residual may stop at the tolerance of 1e-10.
-        np.testing.assert_allclose(solution, exact, rtol=1e-8, atol=1e-4)
-        assert np.linalg.norm(matrix @ solution - target) <= 1.1e-5
+        # The squared residual may stop at the tolerance of 1e-10, relative to that of no step.
+        size = np.linalg.norm(target)
+        np.testing.assert_allclose(solution, exact, rtol=1e-8, atol=1e-4 * size)
+        assert np.linalg.norm(matrix @ solution - target) <= 1.1e-5 * size
 
 
 def test_conjugate_gradient_by_hand() -> None:
@@ -70,6 +75,14 @@ def test_conjugate_gradient_of_nothing_and_of_a_matrix_that_is_not_positive() ->
     # No step is taken along a direction without curvature, rather than a division by zero.
     np.testing.assert_array_equal(conjugate_gradient(lambda x: 0 * x, jnp.ones(3), 4), np.zeros(3))
     np.testing.assert_array_equal(conjugate_gradient(lambda x: -x, jnp.ones(3), 4), np.zeros(3))
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1e-6, 1e6])
+def test_the_natural_direction_does_not_depend_on_the_size_of_the_gradient(scale: float) -> None:
+    matrix, target = jnp.diag(jnp.array([2.0, 1.0, 0.5])), jnp.array([2.0, 1.0, -1.0])
+    for steps in (1, 3):
+        whole = conjugate_gradient(lambda x: matrix @ x, target, steps)
+        np.testing.assert_allclose(conjugate_gradient(lambda x: matrix @ x, scale * target, steps) / scale, whole, 1e-5)
 
 
 def kl_of(policy: Policy, parameters: Any, observations: Any) -> tuple[Any, Any]:

@@ -44,7 +44,15 @@ def test_hand_worked_levels(level, stored, sent):
 def test_a_bounded_action_is_within_the_bounds(level, sample, low, width):
     bounds = Bounds((low,), (low + width,))
     sent = to_environment(to_stored(np.float32([[sample]]), bounds, level), bounds, level)
-    assert bounds.low_array <= sent <= bounds.high_array
+    assert low <= float(sent[0, 0]) <= low + width
+
+
+@pytest.mark.parametrize("limit", [0.1, 0.2, 0.3, 0.4, 0.7])
+def test_no_action_leaves_a_box_of_float64_by_rounding(limit):
+    space = spaces.Box(-limit, limit, (1,), np.float64)
+    _, interface = actions_of(space, "clip_at_environment")
+    for sample in (-5.0, 5.0):
+        assert space.contains(interface.to_environment(np.float32([[sample]]))[0])
 
 
 def test_a_box_of_any_rank_is_flattened_and_restored():

@@ -35,7 +35,7 @@ def trust_region_diagnostics(
     | ratio_max, ratio_mean | of pi_new(a|s) / pi_old(a|s) |
     | clip_fraction | share of ratios outside 1 +- `ratio_clipping` |
     | entropy | mean entropy of the new policy, nats |
-    | surrogate | mean of ratio x advantage, advantages normalized as configured |
+    | surrogate | mean of ratio x advantage; the advantages are raw unless they are normalized by `batch` |
     | value_loss | mean squared error of the new values against the targets |
     | explained_variance | of the targets by the values the rollout was judged with |
     """

@@ -26,14 +26,17 @@ def conjugate_gradient(
 ) -> Vector:
     """Approximate solution x `[D]` of A x = `target` `[D]` after `iterations` steps from x = 0; A positive definite.
 
-    Steps after the squared residual has fallen below `tolerance` leave x as it is (OpenAI Baselines, `cg.py`).
+    Steps after the squared residual has fallen below `tolerance` times that of x = 0 leave x as it is. OpenAI Baselines
+    (`cg.py`) stops at an absolute residual, so that there small gradients are followed less far; the direction sought
+    does not depend on their size.
     """
+    least = tolerance * (target @ target)
 
     def step(carry: tuple[Vector, Vector, Vector, Any], _: None) -> tuple[tuple[Vector, Vector, Vector, Any], None]:
         x, residual, direction, squared = carry
         image = product(direction)
         curvature = direction @ image
-        going = (squared > tolerance) & (curvature > 0)
+        going = (squared > least) & (curvature > 0)
         alpha = jnp.where(going, squared / jnp.where(going, curvature, 1.0), 0.0)
         x = x + alpha * direction
         residual = residual - alpha * image

@@ -111,10 +111,15 @@ def update_agent(
     When anything is not finite the state comes back as it went in; `autopsy` then names the first bad tensor.
     """
     updated, metrics, samples = _update(structure, state, batch, indices, numbers)
-    everything = [updated.parameters, list(metrics.values()), samples, batch.next_observations]
+    everything = [updated.parameters, list(metrics.values()), samples, _followed(batch)]
     sound = jnp.isfinite(ravel_pytree(everything)[0]).all()
     kept = jax.tree.map(lambda new, old: jnp.where(sound, new, old), updated, state)
     return kept, metrics, sound
+
+
+def _followed(batch: Batch) -> Any:
+    """Next observations `[T, N, O]`, and zeros where the episode terminated: what is beyond a death does not matter."""
+    return jnp.where(batch.terminated[..., None], 0.0, batch.next_observations)
 
 
 def autopsy(structure: Structure, state: LearnerState, batch: Batch, indices: Indices, numbers: Numbers) -> str | None:
@@ -125,7 +130,7 @@ def autopsy(structure: Structure, state: LearnerState, batch: Batch, indices: In
         found = finite_flags(
             [
                 ("batch", {"observations": batch.observations, "rewards": batch.rewards}),
-                ("batch", {"next_observations": batch.next_observations}),
+                ("batch", {"next_observations": _followed(batch)}),
                 ("acting_parameters", state.parameters),
                 ("samples", {"old_values": samples.old_values}),
                 ("samples", {"advantages": samples.advantages, "targets": samples.targets}),

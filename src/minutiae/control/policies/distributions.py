@@ -26,6 +26,14 @@ the tanh).
 """
 
 
+def _rounded(limits: tuple[float, ...], towards: float) -> np.ndarray:
+    """`limits` as float32 `[A]`, where they are none the nearest one in the direction of `towards`."""
+    exact = np.asarray(limits, np.float64)
+    nearest = exact.astype(np.float32)
+    outside = nearest < exact if towards > 0 else nearest > exact
+    return np.where(outside, np.nextafter(nearest, np.float32(towards)), nearest)
+
+
 @dataclass(frozen=True)
 class Bounds:
     """The limits of a box of actions, one pair per dimension, possibly infinite; hashable.
@@ -40,13 +48,13 @@ class Bounds:
 
     @cached_property
     def low_array(self) -> np.ndarray:
-        """`low` as float32 `[A]`."""
-        return np.asarray(self.low, np.float32)
+        """`low` as float32 `[A]`, rounded into the box: a simulator may refuse what lies outside by a last bit."""
+        return _rounded(self.low, np.inf)
 
     @cached_property
     def high_array(self) -> np.ndarray:
-        """`high` as float32 `[A]`."""
-        return np.asarray(self.high, np.float32)
+        """`high` as float32 `[A]`, rounded into the box."""
+        return _rounded(self.high, -np.inf)
 
     @cached_property
     def center(self) -> np.ndarray:
