@@ -197,6 +197,9 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     markdown = with_sources(markdown)
     if page.file.src_uri == "faults.md":
         return with_issues(markdown)
+    if page.file.src_uri == "reproduction/README.md":
+        # Who reads the repository gets each item's text, who reads the site its page.
+        return re.sub(r"\((\w+)/README\.md\)", r"(\1/index.html)", markdown)
     if not page.file.src_uri.startswith("coming-from/"):
         return markdown
     page.meta["hide"] = ["toc"]  # the tables are wide
