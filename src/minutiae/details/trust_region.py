@@ -75,7 +75,10 @@ class TrustRegion:
         room="host",
         applies=smaller("fisher_fraction", 1),
         title="which states are in the Fisher matrix",
-        rule="random: drawn anew each iteration, without replacement; strided: evenly spaced.",
+        rule=(
+            "random: drawn anew each iteration, without replacement; strided: evenly spaced in time, environments "
+            "side by side, so that a stride which fits their number meets the same environments at every step."
+        ),
         equation=(
             r"S = \begin{cases} |S| \text{ of the } B \text{ states, without replacement} & \text{random} \\ "
             r"\{ s_{\lfloor k B / |S| \rfloor} : k = 0, \ldots, |S| - 1 \} & \text{strided} "
