@@ -24,6 +24,9 @@ from minutiae.studies.results import StudyData, StudyResults
 from minutiae.studies.store import Store
 from minutiae.studies.study import Study
 
+IN_BRIEF = ("verdicts", "attribution", "effects")
+"""Tables of a study's report that its text has too."""
+
 
 @dataclass(frozen=True)
 class Reproduction:
@@ -52,8 +55,9 @@ class Reproduction:
 
     def text(self) -> str:
         """For the terminal and for README files: the answer, then every table as Markdown."""
-        # Of a study's report the claims and the effects; the rest is on the page.
-        shown = [table.markdown() for table in (self.tables[:2] if self.item.shows == "report" else self.tables)]
+        # Of a study's report the claims, the attribution and the effects; the rest is on the page.
+        brief = self.item.shows == "report"
+        shown = [table.markdown() for table in self.tables if not brief or table.name in IN_BRIEF]
         lines = [f"# {self.item.title}", "", self.about, "", *self.opening, "", *shown]
         return "\n".join([*lines, "Made by:", "", f"    {command(self.item, self.protocol)}"]) + "\n"
 
