@@ -107,10 +107,11 @@ def test_a_reproduction_has_its_page_and_no_study_file(tmp_path: Path) -> None:
     study(tmp_path / "nine", "effect,change,change_low,change_high\nscaling,1,0,2\n", "n = 8 runs.").rename(
         tmp_path / "9"
     )
-    (tmp_path / "9" / "README.md").write_text("# The nine\n")
+    text = "# The nine\n\n32 cells, 3 seeds in each, on Hopper-v4. 96 runs.\n\n**Claims**\n\nnot on Ant-v4\n"
+    (tmp_path / "9" / "README.md").write_text(text)
     assert pages_with_effects(tmp_path) == [tmp_path / "9"]
     (found,) = measured_effects("reward_scaling", [tmp_path / "9"], {"scaling": ["reward_scaling", "reward_clipping"]})
-    assert (found.study, found.question, found.environment, found.change.n) == ("9", "The nine", "", 8)
+    assert (found.study, found.question, found.environment, found.change.n) == ("9", "The nine", "Hopper-v4", 8)
     assert measured_effects("reward_scaling", [tmp_path / "9"]) == []
 
 

@@ -118,8 +118,12 @@ def _asked(page: Path) -> dict[str, Any]:
     for file in (page.parent / "study.toml", page / "study.toml"):
         if file.is_file():
             return tomllib.loads(file.read_text(encoding="utf-8"))
-    heading = re.search(r"^# (.+)$", _text(page / "README.md"), re.MULTILINE)
-    return {"question": heading[1]} if heading else {}
+    text = _text(page / "README.md")
+    heading = re.search(r"^# (.+)$", text, re.MULTILINE)
+    if heading is None:
+        return {}
+    named = re.findall(r"\b[A-Za-z]\w*-v\d+\b", text.split("\n\n**", 1)[0])
+    return {"question": heading[1], "environments": list(dict.fromkeys(named))}
 
 
 def _text(file: Path) -> str:
