@@ -33,10 +33,24 @@ def nearest(given: str, allowed: Iterable[str]) -> str | None:
     return by_folded[matches[0]] if matches else None
 
 
-def unknown(kind: str, given: str, allowed: Iterable[str], remedy: str | None = None, most: int = 12) -> str:
-    """One sentence for a name that does not exist: what was given, the nearest name, what is allowed, the remedy."""
+MOST_NAMES, MOST_NAMES_WITHOUT_GUESS = 12, 80
+"""How many allowed names an error lists. Where nothing is spelled like what was given, only the list can help."""
+
+
+def unknown(kind: str, given: str, allowed: Iterable[str], remedy: str | None = None, most: int | None = None) -> str:
+    """One sentence for a name that does not exist: what was given, the nearest name, what is allowed, the remedy.
+
+    Args:
+        kind: what it would be, as in `metric`.
+        given: the name.
+        allowed: all that there are.
+        remedy: what to do about it.
+        most: how many of `allowed` are listed; `None` is `MOST_NAMES`, or all up to 80 when nothing is near.
+    """
     names = list(allowed)
     guess = nearest(str(given), names)
+    if most is None:
+        most = MOST_NAMES_WITHOUT_GUESS if guess is None else MOST_NAMES
     shown = ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
     parts = [f"unknown {kind} {given!r}"]
     if guess is not None:

@@ -111,6 +111,15 @@ def test_slow_run_prints_a_line_every_few_seconds() -> None:
     assert [line.split()[2] for line in stream.getvalue().splitlines()] == ["30", "60", "90"]
 
 
+def test_the_end_is_told_once_however_long_the_results_take_to_write() -> None:
+    clock, stream = Clock(), io.StringIO()
+    with PlainDisplay(1, stream, clock) as display:
+        display(report(100))
+        clock.now += 60
+        display(report(100, status="finished"))
+    assert len(stream.getvalue().splitlines()) == 1
+
+
 def test_trouble_is_told_once() -> None:
     stream = io.StringIO()
     with PlainDisplay(2, stream, Clock()) as display:

@@ -122,6 +122,11 @@ def test_wrong_words_train_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_what_is_refused_says_nothing_of_its_steps(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", "ppo", "Hoper-v5", "--steps", "5000"]) == 2
+    assert capsys.readouterr().out == ""
+
+
 @pytest.mark.parametrize(
     ("text", "error"),
     [
@@ -232,6 +237,32 @@ def test_interrupted_training_tells_how_to_go_on(
     assert main(["train", "ppo", "CartPole-v1", "--seeds", "2" if several else "1"]) == 130
     point = "(from the start: no checkpoint was due yet)"
     assert capsys.readouterr().err == f"minutiae: interrupted; go on with: minutiae resume {folder} {point}\n"
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_a_name_that_was_taken_is_told(
+    several: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = save_run(tmp_path / "ppo-paper-text-Hopper-v4-2", Config(environment="Hopper-v4"))
+    if several:
+        (run.path / "group.json").write_text("{}")
+
+    def trained(*_: Any, listener: Any, **__: Any) -> list[Any]:
+        for iteration in (1, 2):
+            listener(Progress("run", run.path / "seed-0" if several else run.path, iteration, 2, iteration, 2, None))
+        return [training.open_run(run.path)]
+
+    monkeypatch.setattr(training, "train", trained)
+    words = ["train", "ppo", "Hopper-v4", "--flavour", "paper-text", "--out", str(tmp_path)]
+    assert main([*words, "--steps", "3000"]) == 0
+    usual = tmp_path / "ppo-paper-text-Hopper-v4"
+    assert capsys.readouterr().out.splitlines()[:2] == [
+        "steps = 3,000 are 1 iteration of 2,048: 2,048",
+        f"{usual} exists; this one is {run.path}",
+    ]
+    # Whoever chose the name knows it.
+    assert main([*words, "--name", run.path.name]) == 0
+    assert "exists" not in capsys.readouterr().out
 
 
 def test_interrupt_before_anything_was_saved(

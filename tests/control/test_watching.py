@@ -60,14 +60,18 @@ def test_mp4_without_its_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 )
 def test_refused_films(tmp_path: Path, output: str, options: dict[str, int], text: str) -> None:
     save_run(tmp_path / "run", Config(environment="probes:truncated"))
+    said: list[str] = []
     with pytest.raises(ConfigError, match=text):
-        minutiae.watch(tmp_path / "run", tmp_path / output, **options)
+        minutiae.watch(tmp_path / "run", tmp_path / output, **options, say=said.append)
+    assert said == [] or "max_steps" in options
     assert not (tmp_path / output).exists()
 
 
 def test_frames_are_pictures_of_the_environment(tmp_path: Path) -> None:
     save_run(tmp_path / "run", Config(environment="CartPole-v1"))
-    film = minutiae.watch(tmp_path / "run", tmp_path / "film.gif", max_steps=3)
+    said: list[str] = []
+    film = minutiae.watch(tmp_path / "run", tmp_path / "film.gif", max_steps=3, say=said.append)
+    assert said == ["playing and drawing; this takes a while without a graphics card"]
     # Fifty steps are a second of CartPole: the start, the second step and the last.
     assert (film.frames, film.frames_per_second) == (3, 25.0)
     assert np.unique(imageio.imread(film.path)[0]).size > 2

@@ -48,9 +48,10 @@ def test_iterations_without_episodes_are_bridged(tmp_path: Path) -> None:
     save_run(tmp_path / "a", CONFIG, seed=0, rows=rows(1.0, None, 3.0))
     save_run(tmp_path / "b", CONFIG, seed=1, rows=rows(1.0, 2.0, 3.0))
     (curve,) = curves([tmp_path])
-    # Two points, because one run measured two: bins of 100 steps, the first from 100 to 200, the second to 300.
-    assert curve.x.tolist() == [150.0, 250.0]
-    assert curve.values.tolist() == [[1.0, 3.0], [1.5, 3.0]]
+    # Where they were measured, and not in the middle of bins.
+    assert curve.x.tolist() == [100.0, 200.0, 300.0]
+    assert curve.values.tolist() == [[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]
+    assert not curve.binned
 
 
 def test_many_iterations_are_averaged(tmp_path: Path) -> None:
@@ -65,7 +66,7 @@ def test_runs_are_compared_where_all_have_measured(tmp_path: Path) -> None:
     save_run(tmp_path / "a", CONFIG, seed=0, rows=rows(1.0, 2.0, 3.0, 4.0))
     save_run(tmp_path / "b", CONFIG, seed=1, rows=rows(5.0, 6.0))
     (curve,) = curves([tmp_path])
-    assert curve.x[-1] < 200
+    assert curve.x.tolist() == [100.0, 200.0]
     assert curve.values.tolist() == [[1.0, 2.0], [5.0, 6.0]]
 
 
@@ -84,8 +85,20 @@ def test_one_curve_for_each_config_and_its_label(tmp_path: Path) -> None:
         "ppo on CartPole-v1, value_clipping off (n = 2)",
         "b: ppo on CartPole-v1, value_clipping max (n = 1)",
     ]
-    assert BAND in axes.get_title(loc="left")
+    assert axes.get_title(loc="left") == "thin lines: the seeds; a band takes 4 of them; n: seeds"
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("environment steps", "mean return of the episodes that ended")
+
+
+@pytest.mark.parametrize(("seeds", "bands", "lines"), [(1, 0, 1), (2, 0, 3), (3, 0, 4), (4, 1, 5)])
+def test_four_seeds_have_a_band_and_fewer_their_own_lines_alone(
+    seeds: int, bands: int, lines: int, tmp_path: Path
+) -> None:
+    for seed in range(seeds):
+        save_run(tmp_path / str(seed), CONFIG, seed=seed, rows=rows(1.0 + seed, 2.0))
+    axes = Figure(layout="constrained").add_subplot()
+    draw(axes, curves([tmp_path]), "return_mean", "steps")
+    assert (len(axes.collections), len(axes.get_lines())) == (bands, lines)
+    assert (BAND in axes.get_title(loc="left")) == bool(bands)
 
 
 def test_a_single_point_is_drawn_and_averages_are_said(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ missing is left out instead of empty."""
 from __future__ import annotations
 
 import csv
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -396,7 +397,16 @@ def test_mean_and_band_of_a_bin_by_hand(tmp_path: Path) -> None:
         }
     )
     (found,) = cell_curves(curves, runs, "return_mean")
-    assert found.steps.tolist() == [5.0, 15.0, 25.0]
-    assert found.cells[0].mean.tolist() == [3.0, 2.0, 5.0]
+    # Where the iterations ended, as in the progress of training.
+    assert found.steps.tolist() == [10.0, 20.0, 30.0]
+    cell = found.cells[0]
+    assert (cell.n, cell.mean.tolist()) == (2, [3.0, 2.0, 5.0])
+    np.testing.assert_array_equal(cell.values, [[np.nan, 2.0, 3.0], [3.0, 2.0, 7.0]])
     # Standard errors 0 and 2; Student's t of 1 degree is 12.7062.
-    np.testing.assert_allclose(found.cells[0].high, [np.nan, 2.0, 5 + 2 * 12.7062], rtol=1e-5)
+    low, high = cell.band()
+    np.testing.assert_allclose(low, [np.nan, 2.0, 5 - 2 * 12.7062], rtol=1e-5)
+    np.testing.assert_allclose(high, [np.nan, 2.0, 5 + 2 * 12.7062], rtol=1e-5)
+    # The derivative of log 5 is 1/5.
+    low, high = cell.band(logarithmic=True)
+    np.testing.assert_allclose(low, [np.nan, 2.0, 5 * math.exp(-2 * 12.7062 / 5)], rtol=1e-5)
+    np.testing.assert_allclose(high, [np.nan, 2.0, 5 * math.exp(2 * 12.7062 / 5)], rtol=1e-5)

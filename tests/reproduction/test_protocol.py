@@ -6,7 +6,7 @@ import pytest
 
 from minutiae.details import preset
 from minutiae.errors import ConfigError
-from minutiae.reproduction.costs import costs, costs_text
+from minutiae.reproduction.costs import hours, hours_text, needs, needs_text
 from minutiae.reproduction.protocol import ITEMS, item_named, protocol_of
 from minutiae.reproduction.published import AAI, ACLI, FINAL_RETURNS, check_sums
 from minutiae.studies.study import Study
@@ -118,15 +118,26 @@ def test_an_unknown_item_is_told() -> None:
 
 
 def test_costs_add_up() -> None:
-    found = costs(
-        [*ITEMS], agents=2, workers=2, speed=lambda _, environment: 1e-3 if "Humanoid" in environment else 1e-4
-    )
-    by_name = {cost.name: cost for cost in found}
+    found = needs([*ITEMS], agents=2)
+    by_name = {need.name: need for need in found}
     assert by_name["table1"].runs == 0
     assert by_name["figure2"].steps == 5 * 2 * MILLION
-    assert by_name["figure2"].hours == pytest.approx(10 * MILLION * 1e-3 / 2 / 3600)
-    assert by_name["table2"].hours == pytest.approx(10 * MILLION * (1e-3 + 2e-4) / 2 / 3600)
-    text = costs_text(found)
+    told: list[str] = []
+    taken = hours(
+        found,
+        workers=2,
+        speed=lambda _, environment: 1e-3 if "Humanoid" in environment else 1e-4,
+        told=told.append,
+    )
+    assert taken["table1"] == 0
+    assert taken["figure2"] == pytest.approx(10 * MILLION * 1e-3 / 2 / 3600)
+    assert taken["table2"] == pytest.approx(10 * MILLION * (1e-3 + 2e-4) / 2 / 3600)
+    assert told == ["Hopper-v4", "Walker2d-v4", "Humanoid-v4", "HalfCheetah-v4"]
+    text = needs_text(found)
     assert "table1" in text
     assert "needs no runs" in text
     assert "figure2      Humanoid" in text
+    assert hours_text({"table1": 0.0, "figure2": 1.25, "table2": None}) == (
+        "Hours on this machine, as busy as it is now, all cores: figure2 1.2, table2 unknown.\n"
+    )
+    assert hours_text({"table1": 0.0}) == ""

@@ -21,6 +21,7 @@ from minutiae.runs.directory import RunDirectory
 from minutiae.studies.claims import Claims
 from minutiae.studies.execution import in_this_process, run_study
 from minutiae.studies.outcomes import choose_settings, outcome
+from minutiae.studies.planning import START_SECONDS, Measured, Plan
 from minutiae.studies.results import StudyResults, open_study
 from minutiae.studies.store import Store, Task, plan_tasks
 from minutiae.studies.study import Study, Tuning
@@ -92,6 +93,50 @@ def test_runs_batch_into_populations_of_equal_structure(undisturbed: StudyResult
     tasks = plan_tasks(mixed.first_runs())
     assert [len(task.runs) for task in tasks] == [4, 4]
     assert plan_tasks(mixed.first_runs()) == tasks
+
+
+def test_the_longest_tasks_come_first_and_of_equal_ones_the_first_seeds() -> None:
+    base = {name: level for name, level in BASE.items() if name not in ("policy_hidden_sizes", "value_clipping")}
+    mixed = small_study(
+        factors={"value_clipping": ["off", "max", "min"], "policy_hidden_sizes": [[8], [4, 4]]},
+        design="cells",
+        options={
+            "cells": [
+                {"value_clipping": "off", "policy_hidden_sizes": [4, 4]},
+                *({"value_clipping": level, "policy_hidden_sizes": [8]} for level in ("off", "max", "min")),
+            ]
+        },
+        base=base,
+        seeds=3,
+        population=5,
+    )
+    runs = mixed.first_runs()
+    tasks = plan_tasks(runs, 5)
+    assert [len(task.runs) for task in tasks] == [5, 4, 3]
+    seed_of = {run.id: run.seed for run in runs}
+    assert [[seed_of[run] for run in task.runs] for task in tasks] == [[0, 0, 0, 1, 1], [1, 2, 2, 2], [0, 1, 2]]
+    assert [[seed_of[run] for run in task.runs] for task in plan_tasks(runs, 3)] == [
+        [0, 1, 2],
+        [0, 0, 0],
+        [1, 1, 1],
+        [2, 2, 2],
+    ]
+
+
+def test_a_plan_gives_each_worker_that_is_through_the_next_task() -> None:
+    study = small_study(population=3)
+    runs = tuple(study.first_runs())
+    tasks = tuple(plan_tasks(runs, 3))
+    assert [len(task.runs) for task in tasks] == [3, 3, 2]
+    measured = {tasks[0].runs[0]: Measured(30.0, 0)}
+
+    def seconds(workers: int) -> float | None:
+        return Plan(study, runs, frozenset(), tasks, workers, measured).seconds
+
+    three, two = START_SECONDS + ITERATIONS * 30.0, START_SECONDS + ITERATIONS * 20.0
+    assert seconds(1) == pytest.approx(2 * three + two)
+    assert seconds(2) == pytest.approx(three + two)
+    assert seconds(3) == seconds(8) == pytest.approx(three)
 
 
 def test_running_again_trains_nothing_and_more_seeds_only_what_is_new(

@@ -27,6 +27,7 @@ class Display(Protocol):
 
     board: Board
 
+    def say(self, line: str) -> None: ...
     def __call__(self, progress: Progress) -> None: ...
     def __enter__(self) -> Self: ...
     def __exit__(
@@ -58,12 +59,13 @@ class PlainDisplay:
         news = news_line(progress, self.board)
         if news is not None and (progress.run, news) not in self._told:
             self._told.add((progress.run, news))
-            self._write(news)
+            self.say(news)
         if progress.status == "starting":
             return
         now, tenth = self._clock(), int(10 * self.board.fraction)
         pause = max(FEWEST_SECONDS, SHARE_OF_TIME * (now - self._started))
-        if progress.iteration and (tenth > self._tenth or now - self._printed >= pause):
+        due = tenth > self._tenth or now - self._printed >= pause
+        if progress.iteration and due and self.board.fraction != self._shown_fraction:
             self._tenth, self._printed = max(tenth, self._tenth), now
             self._line()
 
@@ -76,9 +78,9 @@ class PlainDisplay:
 
     def _line(self) -> None:
         self._shown_fraction = self.board.fraction
-        self._write(summary_line(self.board))
+        self.say(summary_line(self.board))
 
-    def _write(self, line: str) -> None:
+    def say(self, line: str) -> None:
         self._stream.write(line + "\n")
         self._stream.flush()
 
@@ -104,7 +106,10 @@ class LiveDisplay:
         news = news_line(progress, self.board)
         if news is not None and (progress.run, news) not in self._told:
             self._told.add((progress.run, news))
-            self._console.print(news, markup=False, highlight=False)
+            self.say(news)
+
+    def say(self, line: str) -> None:
+        self._console.print(line, markup=False, highlight=False)
 
     def __enter__(self) -> Self:
         self._live.start()

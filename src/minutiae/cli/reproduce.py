@@ -87,11 +87,12 @@ def reproduce(
 
     named = _names(tasks)
     if list:
-        from minutiae.reproduction.costs import costs, costs_text
+        from minutiae.reproduction.costs import hours, hours_text, needs, needs_text
 
-        asked = [item] if item else [*ITEMS]
-        needed = costs(asked, named, agents, flavour, version, workers, told=_measuring)
-        sys.stdout.write(costs_text(needed))
+        needed = needs([item] if item else [*ITEMS], named, agents, flavour, version)
+        sys.stdout.write(needs_text(needed))
+        sys.stdout.flush()  # the rest takes a minute
+        sys.stdout.write(hours_text(hours(needed, workers, told=_measuring)))
         return 0
     if item is None:
         raise ConfigError(f"name a table or figure: {', '.join(ITEMS)}; or give --list")

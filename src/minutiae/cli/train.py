@@ -115,12 +115,20 @@ def train(
         sys.stdout.write(to_toml(chosen))
         return 0
     from minutiae.cli.training import show
+    from minutiae.control.folders import usual_name
     from minutiae.control.training import train as train_runs
 
-    if chosen.remainder is not None:
-        sys.stdout.write(f"{chosen.remainder}\n")
     arguments |= {"seed": seed, "seeds": seeds, "name": name, "out": out}
-    return show(lambda listener: train_runs(**arguments, workers=workers, sinks=sink, listener=listener), seeds)
+
+    def notes(folder: Path) -> list[str]:
+        usual = out / usual_name(arguments["preset_or_config"], chosen.environment, flavour)
+        taken = name is None and folder.name != usual.name
+        lines = [chosen.remainder] if chosen.remainder is not None else []
+        return [*lines, f"{usual} exists; this one is {folder}"] if taken else lines
+
+    return show(
+        lambda listener: train_runs(**arguments, workers=workers, sinks=sink, listener=listener), seeds, notes=notes
+    )
 
 
 def choose(

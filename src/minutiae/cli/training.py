@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from minutiae.cli.display import make_display
 from minutiae.cli.main import INTERRUPTED
-from minutiae.control.progress import Listener
+from minutiae.control.progress import Listener, Progress
 from minutiae.control.run import open_runs
 from minutiae.errors import MinutiaeError
 from minutiae.runs.checkpoints import saved
@@ -24,28 +24,46 @@ DIVERGED = 1
 _MOST_LINES = 20
 
 
-def show(action: Callable[[Listener], Sequence[Run]], expected: int, path: Path | None = None) -> int:
+def show(
+    action: Callable[[Listener], Sequence[Run]],
+    expected: int,
+    path: Path | None = None,
+    notes: Callable[[Path], Sequence[str]] = lambda folder: (),
+) -> int:
     """Train by `action` and show it; returns the exit code.
 
     Args:
         action: trains, given a listener.
         expected: how many runs it will train.
         path: what to resume after Ctrl-C, where that is known before training begins.
+        notes: lines to say when training begins, from the folder of the run or group; what is refused has none.
     """
     display = make_display(expected)
+
+    def listener(progress: Progress) -> None:
+        if not display.board.runs:
+            for line in notes(_folder(progress.path)):
+                display.say(line)
+        display(progress)
+
     try:
         with display:
-            runs = action(display)
+            runs = action(listener)
     except KeyboardInterrupt:
         heard = next(iter(display.board.runs), None)
         if path is None and heard is not None:
-            path = heard.parent if is_group(heard.parent) else heard
+            path = _folder(heard)
         again = "start it again" if path is None else f"go on with: minutiae resume {path} ({_resume_point(path)})"
         sys.stderr.write(f"minutiae: interrupted; {again}\n")
         return INTERRUPTED
     for line in _ending(runs):
         sys.stdout.write(line + "\n")
     return DIVERGED if any(run.status == "diverged" for run in runs) else 0
+
+
+def _folder(run: Path) -> Path:
+    """What was asked for: the run itself, or the group that it belongs to."""
+    return run.parent if is_group(run.parent) else run
 
 
 def _resume_point(path: Path) -> str:

@@ -42,7 +42,9 @@ def watch(
     """
     from minutiae.control.watching import watch as film
 
-    sys.stderr.write("playing and drawing; this takes a while without a graphics card\n")
-    made = film(run, output, deterministic=deterministic, seed=seed, max_steps=max_steps, width=width)
+    made = film(
+        run, output, deterministic=deterministic, seed=seed, max_steps=max_steps, width=width,
+        say=lambda text: print(text, file=sys.stderr),
+    )  # fmt: skip
     sys.stdout.write(f"{made.path}  ({made.frames} frames, return {made.episode_return:,.1f})\n")
     return 0

@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from minutiae.details import Config
 from minutiae.errors import ConfigError, MinutiaeError, RunError
 from minutiae.runs import config_file
 from minutiae.runs.checkpoints import saved
@@ -69,9 +70,15 @@ def checked_name(name: str) -> str:
     return name
 
 
-def free_name(out: Path, wanted: str) -> str:
-    """`wanted`, fit to be a folder's, with a number where `out` has one of that name."""
-    base = re.sub(r"[^\w.+-]+", "-", wanted)
+def usual_name(preset_or_config: str | Config, environment: str, flavour: str | None) -> str:
+    """Of the folder for a training without a name: what it starts from and the environment, fit to be a folder's."""
+    label = preset_or_config if isinstance(preset_or_config, str) else preset_or_config.algorithm
+    parts = [label, environment] if flavour is None else [label, flavour, environment]
+    return re.sub(r"[^\w.+-]+", "-", "-".join(parts))
+
+
+def free_name(out: Path, base: str) -> str:
+    """`base`, with a number where `out` has one of that name."""
     number = 1
     while (out / (base if number == 1 else f"{base}-{number}")).exists():
         number += 1

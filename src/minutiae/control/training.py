@@ -9,7 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from minutiae.control.chunks import check_memory, plan_chunks
-from minutiae.control.folders import checked_name, create_group, free_name, member_names, removed_unless_begun
+from minutiae.control.folders import (
+    checked_name,
+    create_group,
+    free_name,
+    member_names,
+    removed_unless_begun,
+    usual_name,
+)
 from minutiae.control.progress import Listener, ignore
 from minutiae.control.run import Run, open_run, open_runs
 from minutiae.control.workers import Workers, usable_cores
@@ -61,7 +68,7 @@ def train(
     if isinstance(preset_or_config, Config):
         if environment is not None or flavour is not None:
             raise ConfigError("a Config names its environment itself; leave out environment and flavour")
-        config, label = preset_or_config.replace(**details), preset_or_config.algorithm
+        config = preset_or_config.replace(**details)
     else:
         if not isinstance(preset_or_config, str):
             raise ConfigError(
@@ -71,10 +78,10 @@ def train(
         if environment is None:
             raise ConfigError(f"the preset {preset_or_config!r} needs an environment, such as 'Hopper-v5'")
         config = preset(preset_or_config, environment, flavour, **details)
-        label = preset_or_config if flavour is None else f"{preset_or_config}-{flavour}"
     agents = [(config, seed + index) for index in range(seeds)]
+    usual = usual_name(preset_or_config, config.environment, flavour)
     while True:
-        folder = free_name(Path(out), f"{label}-{config.environment}") if name is None else name
+        folder = free_name(Path(out), usual) if name is None else name
         try:
             return train_population(agents, name=folder, out=out, workers=workers, sinks=sinks, listener=listener)
         except RunExists:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,7 @@ def watch(
     seed: int = 0,
     max_steps: int | None = None,
     width: int | None = None,
+    say: Callable[[str], None] = lambda text: None,
 ) -> Film:
     """Play one episode with the policy of a run and film it; no display is needed.
 
@@ -53,6 +55,7 @@ def watch(
         seed: of the episode and its actions, at least 0.
         max_steps: stop after so many steps, from 1; `None` waits for the episode's end.
         width: of the pictures, at least 16; `None` is as the environment draws them.
+        say: told in words that playing begins, which may take a while.
 
     Raises:
         ConfigError: another format, a negative seed, `max_steps` below 1, or `width` below 16.
@@ -71,6 +74,7 @@ def watch(
     actor = _Actor(policy, None if deterministic else stream(seed, Purpose.EVALUATION_ACTIONS))
     rate = steps_per_second(policy.environment) or FRAMES_PER_SECOND
     every = max(1, round(rate / FRAMES_PER_SECOND))
+    say("playing and drawing; this takes a while without a graphics card")
     frames, total = render_episode(policy.environment, actor, environment_seed, max_steps, every)
     if width is not None:
         frames = [resized(frame, width) for frame in frames]

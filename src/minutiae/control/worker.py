@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import os
 import signal
 import sys
-import threading
 
+from minutiae.control.parent import end_with_parent
 from minutiae.control.progress import Progress
 from minutiae.errors import MinutiaeError
-
-
-def _leave_with_parent() -> None:
-    """End this process when the parent's end of our standard input closes, however the parent died."""
-    with contextlib.suppress(OSError):
-        while os.read(0, 4096):
-            pass
-    os._exit(1)
 
 
 def main() -> int:
@@ -30,7 +21,7 @@ def main() -> int:
     arguments = parser.parse_args()
     # Ctrl-C reaches the whole group; the parent decides what ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_leave_with_parent, daemon=True).start()
+    end_with_parent()
     lines = os.fdopen(os.dup(1), "w", buffering=1)
     # Simulators print to standard output too; only our lines may reach the pipe.
     os.dup2(2, 1)

@@ -29,6 +29,8 @@ QUANTITIES = {
 }
 POINTS = 100
 """Most points of a curve: metrics of more iterations are averaged in as many bins of equal width."""
+FEW_SEEDS = 4
+"""Below it a mean has no band: the interval of two or three seeds hides more than it shows. The seeds are drawn."""
 CONFIDENCE = 0.95
 BAND = f"{CONFIDENCE:.0%} Student t interval of the mean over seeds, at each point by itself"
 
@@ -130,16 +132,18 @@ def _name(named: Mapping[str, set[str]], config: str) -> str:
 
 
 def draw(axes: Axes, drawn: Sequence[Curve], metric: str, x: str) -> None:
-    """Draw curves into axes: mean and band over seeds, and each seed as a thin line."""
-    several = any(len(curve.seeds) > 1 for curve in drawn)
+    """Draw curves into axes: the mean over seeds, each seed as a thin line, and a band unless they are too few."""
+    sizes = {len(curve.seeds) for curve in drawn}
     for curve, label in zip(drawn, labels([curve.config for curve in drawn]), strict=True):
         shown = f"{curve.name}: {label}" if curve.name else label
         alone = "o" if len(curve.x) == 1 else None  # a line of one point would be invisible
         (line,) = axes.plot(curve.x, curve.mean, label=f"{shown} (n = {len(curve.seeds)})", linewidth=1.8, marker=alone)
-        band = curve.band()
+        band = curve.band() if len(curve.seeds) >= FEW_SEEDS else None
         if band is not None:
             axes.fill_between(curve.x, *band, color=line.get_color(), alpha=0.2, linewidth=0)
-            axes.plot(curve.x, curve.values.T, color=line.get_color(), alpha=0.25, linewidth=0.6)
+        if len(curve.seeds) > 1:
+            strength = 0.45 if band is None else 0.25
+            axes.plot(curve.x, curve.values.T, color=line.get_color(), alpha=strength, linewidth=0.6)
     axes.set_xlabel(AXES[x])
     axes.set_ylabel(QUANTITIES.get(metric, metric))
     axes.spines[["top", "right"]].set_visible(False)
@@ -147,7 +151,9 @@ def draw(axes: Axes, drawn: Sequence[Curve], metric: str, x: str) -> None:
     # Below the axes, because bands leave no free corner.
     axes.figure.legend(loc="outside lower left", frameon=False, fontsize="small")
     _look_at_the_seeds(axes, drawn)
-    notes = [f"mean and {BAND}; n: seeds"] if several else []
+    notes = [f"mean over seeds; band: {BAND}; n: seeds"] if max(sizes) >= FEW_SEEDS else []
+    if any(1 < size < FEW_SEEDS for size in sizes):
+        notes.append(f"thin lines: the seeds; a band takes {FEW_SEEDS} of them; n: seeds")
     if any(curve.binned for curve in drawn):
         notes.append(f"every point is the mean of one of up to {POINTS} equal parts of the {AXES[x]} axis")
     axes.set_title("\n".join(notes), fontsize="x-small", loc="left", color="0.35")
@@ -213,12 +219,16 @@ def _curve(members: list[tuple[Run, np.ndarray, np.ndarray]], name: str = "") ->
     """Put the runs of one config on common points, over what all of them have measured."""
     first = max(places[0] for _, places, _ in members)
     last = min(places[-1] for _, places, _ in members)
-    points = max(1, min(POINTS, *(len(places) for _, places, _ in members)))
-    edges = np.linspace(min(first, last), last, points + 1)
+    every = np.unique(np.concatenate([places for _, places, _ in members]))
+    shared = every[(every >= min(first, last)) & (every <= last)]
+    if len(shared) <= POINTS:
+        # Few enough to be shown as they were measured; a run that has no value at one has that between its neighbours.
+        values = np.stack([np.interp(shared, places, values) for _, places, values in members])
+        return Curve(members[0][0].config, tuple(run.seed for run, _, _ in members), shared, values, name)
+    edges = np.linspace(min(first, last), last, POINTS + 1)
     centers = (edges[1:] + edges[:-1]) / 2
     values = np.stack([_binned(places, values, edges, centers) for _, places, values in members])
-    binned = any(len(places) > points for _, places, _ in members)
-    return Curve(members[0][0].config, tuple(run.seed for run, _, _ in members), centers, values, name, binned)
+    return Curve(members[0][0].config, tuple(run.seed for run, _, _ in members), centers, values, name, binned=True)
 
 
 def _binned(places: np.ndarray, values: np.ndarray, edges: np.ndarray, centers: np.ndarray) -> np.ndarray:

@@ -12,72 +12,92 @@ from minutiae.studies.planning import measured
 from minutiae.studies.store import MOST_AGENTS
 from minutiae.studies.study import Study
 
-Speeds = dict[str, float | None]
-
 
 @dataclass(frozen=True)
-class Cost:
+class Need:
     """Of one item.
 
     Attributes:
         name, protocol: which, and how.
-        runs: in all; items with the same store share them.
-        store: its folder; `None` without any runs.
-        steps: environment steps of all runs.
-        hours: on this machine as busy as it is; `None` where an environment cannot be built here.
+        study: what is trained; `None` without any runs.
+        store: the study's folder; items of the same store share their runs.
+        runs: in all.
+        steps_in: environment steps of all runs in each environment.
     """
 
     name: str
     protocol: Protocol
-    runs: int
+    study: Study | None
     store: str | None
-    steps: int
-    hours: float | None
+    runs: int
+    steps_in: dict[str, int]
+
+    @property
+    def steps(self) -> int:
+        """Of all runs, in all environments."""
+        return sum(self.steps_in.values())
 
 
-def costs(
+def needs(
     names: Sequence[str],
     tasks: Sequence[str] | None = None,
     agents: int | None = None,
     flavour: str = "paper-artifact",
     version: str = "v4",
-    workers: int | None = None,
-    speed: Callable[[Study, str], float] | None = None,
-    told: Callable[[str], None] = lambda environment: None,
-) -> list[Cost]:
-    """What items need, by training eight agents of every environment for two iterations.
+) -> list[Need]:
+    """What items need, which takes no training to know.
 
     Args:
         names: of items.
-        tasks, agents, flavour, version, workers: as of `reproduce`.
-        speed: seconds of one worker per environment step of a study in an environment; `None` measures it.
-        told: of every environment before it is measured.
+        tasks, agents, flavour, version: as of `reproduce`.
     """
-    cores = workers or len(usable_cores())
-    speeds: Speeds = {}
     found = []
     for name in names:
         item = item_named(name)
         protocol = protocol_of(item, tasks, agents, None, flavour, version)
         if item.study is None:
-            found.append(Cost(name, protocol, 0, None, 0, 0.0))
+            found.append(Need(name, protocol, None, None, 0, {}))
             continue
         study = item.study(protocol)
         runs = study.first_runs()
-        seconds: float | None = 0.0
-        for environment in study.environments:
-            if environment not in speeds:
-                told(environment)
-                speeds[environment] = _speed(study, environment, speed or seconds_per_step)
-            mine = sum(
-                run.own.iterations * run.own.samples_per_iteration for run in runs if run.environment == environment
-            )
-            each = speeds[environment]
-            seconds = None if seconds is None or each is None else seconds + mine * each
-        steps = sum(run.own.iterations * run.own.samples_per_iteration for run in runs)
-        hours = None if seconds is None else seconds / cores / 3600
-        found.append(Cost(name, protocol, len(runs), item.store, steps, hours))
+        steps_in = dict.fromkeys(study.environments, 0)
+        for run in runs:
+            steps_in[run.environment] += run.own.iterations * run.own.samples_per_iteration
+        found.append(Need(name, protocol, study, item.store, len(runs), steps_in))
     return found
+
+
+def hours(
+    found: Sequence[Need],
+    workers: int | None = None,
+    speed: Callable[[Study, str], float] | None = None,
+    told: Callable[[str], None] = lambda environment: None,
+) -> dict[str, float | None]:
+    """What items take on this machine as busy as it is, by training eight agents of every environment for a moment.
+
+    Args:
+        found: what they need.
+        workers: processes at a time; `None` is one for each core.
+        speed: seconds of one worker per environment step of a study in an environment; `None` measures it.
+        told: of every environment before it is measured.
+
+    Returns:
+        Hours by item; `None` where an environment cannot be built here.
+    """
+    cores = workers or len(usable_cores())
+    speeds: dict[str, float | None] = {}
+    taken: dict[str, float | None] = {}
+    for need in found:
+        seconds: float | None = 0.0
+        for environment, steps in need.steps_in.items():
+            if environment not in speeds:
+                assert need.study is not None
+                told(environment)
+                speeds[environment] = _speed(need.study, environment, speed or seconds_per_step)
+            each = speeds[environment]
+            seconds = None if seconds is None or each is None else seconds + steps * each
+        taken[need.name] = None if seconds is None else seconds / cores / 3600
+    return taken
 
 
 def seconds_per_step(study: Study, environment: str) -> float:
@@ -98,27 +118,22 @@ def _speed(study: Study, environment: str, measure: Callable[[Study, str], float
         return None
 
 
-def costs_text(found: Sequence[Cost]) -> str:
+def needs_text(found: Sequence[Need]) -> str:
     """As a table for the terminal."""
-    rows = [("item", "tasks", "agents", "runs", "steps", "hours", "store")]
-    for cost in found:
-        if cost.store is None:
-            rows.append((cost.name, ", ".join(cost.protocol.tasks), "", "", "", "", "needs no runs"))
-            continue
-        hours = "unknown" if cost.hours is None else f"{cost.hours:.1f}"
-        tasks = ", ".join(cost.protocol.tasks)
-        rows.append(
-            (
-                cost.name,
-                tasks,
-                str(cost.protocol.agents),
-                f"{cost.runs:,}",
-                f"{cost.steps / 1e6:,.0f}M",
-                hours,
-                cost.store,
-            )
-        )
+    rows = [("item", "tasks", "agents", "runs", "steps", "store")]
+    for need in found:
+        tasks = ", ".join(need.protocol.tasks)
+        if need.store is None:
+            rows.append((need.name, tasks, "", "", "", "needs no runs"))
+        else:
+            agents, steps = str(need.protocol.agents), f"{need.steps / 1e6:,.0f}M"
+            rows.append((need.name, tasks, agents, f"{need.runs:,}", steps, need.store))
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    note = "Items of one store share their runs. Hours: on this machine, as busy as it is now, all cores."
-    return "\n".join([*lines, "", note]) + "\n"
+    return "\n".join([*lines, "", "Items of one store share their runs."]) + "\n"
+
+
+def hours_text(taken: dict[str, float | None]) -> str:
+    """As a sentence for the terminal; empty where no item takes any."""
+    parts = [f"{name} {'unknown' if each is None else f'{each:.1f}'}" for name, each in taken.items() if each != 0]
+    return f"Hours on this machine, as busy as it is now, all cores: {', '.join(parts)}.\n" if parts else ""

@@ -7,13 +7,16 @@ import os
 import sys
 import time
 
+from minutiae.control.parent import end_with_parent
+
 ITERATIONS = 3
 """Of which the first, which waits for the compiler, does not count."""
 
 
 def main() -> int:
-    """Read `[[config as TOML, seed], ...]` from standard input; print `{"seconds": ..., "memory": ...}`."""
-    agents = json.load(sys.stdin)
+    """Read `[[config as TOML, seed], ...]` in a line of standard input; print `{"seconds": ..., "memory": ...}`."""
+    agents = json.loads(sys.stdin.readline())
+    end_with_parent()
     shown = os.dup(1)
     os.dup2(2, 1)  # simulators print to standard output too
 

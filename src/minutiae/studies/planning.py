@@ -5,9 +5,12 @@ The time comes from training the first task of every structure for a moment, in 
 
 from __future__ import annotations
 
+import contextlib
+import heapq
 import json
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -76,16 +79,17 @@ class Plan:
     def seconds(self) -> float | None:
         """How long what is left takes, about; `None` when nothing was measured.
 
-        Workers are taken not to hinder each other, and what unfinished runs have done already not to count.
+        Each worker that is through takes the next task, as in training. Workers are taken not to hinder each other,
+        and what unfinished runs have done already not to count.
         """
         if not self.measured:
             return None
         by_id = {run.id: run for run in self.runs}
-        durations = []
+        free = [0.0] * self.workers
         for task in self.tasks:
             config, per_iteration = by_id[task.runs[0]].own, self._of(task, by_id)
-            durations.append(START_SECONDS + config.iterations * per_iteration.seconds)
-        return max(max(durations), sum(durations) / self.workers)
+            heapq.heappush(free, heapq.heappop(free) + START_SECONDS + config.iterations * per_iteration.seconds)
+        return max(free)
 
     @property
     def memory(self) -> int | None:
@@ -203,18 +207,25 @@ def measured(agents: Sequence[tuple[Config, int]]) -> Measured:
         RunError: it fails; the text is the process's last line.
     """
     document = [[to_toml(config), seed] for config, seed in agents]
-    process = subprocess.run(
-        [sys.executable, "-P", "-m", "minutiae.studies.measuring"],
-        env=worker_variables(),
-        input=json.dumps(document),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if process.returncode:
-        said = process.stderr.strip().splitlines()
-        raise RunError(f"the study's first task cannot be trained: {said[-1] if said else 'it said nothing'}")
-    return Measured(**json.loads(process.stdout.splitlines()[-1]))
+    pipe = subprocess.PIPE
+    with (
+        tempfile.TemporaryFile("w+") as errors,
+        subprocess.Popen(
+            [sys.executable, "-P", "-m", "minutiae.studies.measuring"],
+            stdin=pipe, stdout=pipe, stderr=errors, env=worker_variables(), text=True,
+        ) as process,
+    ):  # fmt: skip
+        assert process.stdin is not None and process.stdout is not None
+        with contextlib.suppress(BrokenPipeError):  # it died; its words tell why
+            process.stdin.write(json.dumps(document) + "\n")
+            process.stdin.flush()
+        # The pipe stays open meanwhile: when this process dies, the other hears of it and ends.
+        answer = process.stdout.read()
+        if process.wait():
+            errors.seek(0)
+            said = errors.read().strip().splitlines()
+            raise RunError(f"the study's first task cannot be trained: {said[-1] if said else 'it said nothing'}")
+    return Measured(**json.loads(answer.splitlines()[-1]))
 
 
 __all__ = ["Measured", "Plan", "measured", "pilot_deviation", "plan_study"]

@@ -205,6 +205,9 @@ def _most_agents(run: PlannedRun) -> int:
 def plan_tasks(runs: Sequence[PlannedRun], most: int | None = None) -> list[Task]:
     """Runs of equal structure and budget, in their order, cut into tasks; the same for every machine.
 
+    The tasks with most environment steps come first, so that no worker begins a long one when the others are through;
+    of equal ones, those with the first seeds of each structure.
+
     Args:
         most: agents in one task, at most; `None` is `MOST_AGENTS`, or fewer where their rollouts are large.
     """
@@ -212,15 +215,15 @@ def plan_tasks(runs: Sequence[PlannedRun], most: int | None = None) -> list[Task
     for run in runs:
         kind = run.id if isinstance(run.config, External) else (structure(run.config), run.config.steps)
         groups.setdefault(kind, []).append(run)
-    tasks: list[tuple[int, Task]] = []
+    tasks: list[tuple[int, int, Task]] = []
     for members in groups.values():
+        steps = 0 if isinstance(members[0].config, External) else members[0].config.steps
         limit = most or _most_agents(members[0])
         count = -(-len(members) // limit)
         size, larger = divmod(len(members), count)
         start = 0
         for number in range(count):
             end = start + size + (number < larger)
-            tasks.append((start, Task(tuple(run.id for run in members[start:end]))))
+            tasks.append((-steps * (end - start), start, Task(tuple(run.id for run in members[start:end]))))
             start = end
-    # Of several structures, first the first seeds of each.
-    return [task for _, task in sorted(tasks, key=lambda one: one[0])]
+    return [task for *_, task in sorted(tasks, key=lambda one: one[:2])]

@@ -175,9 +175,8 @@ def tick_text(value: float, _: object = None) -> str:
 
 def number_axis(axis: Any, most: int = 5) -> None:
     """Few ticks with short numbers."""
-    few = most <= 2
-    steps = [1, 2, 5, 10] if few else [1, 2, 2.5, 5, 10]
-    axis.set_major_locator(MaxNLocator(most, steps=steps, min_n_ticks=1 if few else 2))
+    # One tick alone would tell no scale.
+    axis.set_major_locator(MaxNLocator(most, steps=[1, 2, 2.5, 5, 10], min_n_ticks=2))
     axis.set_major_formatter(FuncFormatter(tick_text))
 
 
@@ -197,7 +196,7 @@ def panels(
         across, up: what the axes show.
         under: lines left free between title and panel.
     """
-    left, right, gap = 0.62, 0.12, 0.26
+    left, right, gap = 0.7, 0.12, 0.26
     columns = max(1, min(4, len(titles), int((width - left - right + gap) // (least + gap))))
     rows = -(-len(titles) // columns)
     wide = (width - left - right - gap * (columns - 1)) / columns

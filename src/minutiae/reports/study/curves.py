@@ -24,20 +24,38 @@ class CellCurve:
 
     Attributes:
         codes: the level of each varying factor.
-        mean, low, high: `[K]`, over runs; NaN where no run has measured, or where one run has no interval.
-        n: runs.
+        values: `[n, K]`, of every run; NaN before its first measurement.
+        mean: `[K]`, over runs; NaN where no run has measured.
+        half: `[K]`, half of the interval of the mean; NaN where fewer than two runs have measured.
     """
 
     codes: tuple[int, ...]
+    values: np.ndarray
     mean: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    n: int
+    half: np.ndarray
+
+    @property
+    def n(self) -> int:
+        """Runs."""
+        return len(self.values)
+
+    def band(self, logarithmic: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        """Both ends of the interval of the mean, `[K]` each.
+
+        Args:
+            logarithmic: the interval of the mean's logarithm (by its derivative), which stays above 0 as the mean does.
+        """
+        if not logarithmic:
+            return self.mean - self.half, self.mean + self.half
+        positive = self.mean > 0
+        # One run far above all others makes an interval that no number holds; the figure ends long before.
+        reach = np.minimum(self.half / np.where(positive, self.mean, np.nan), 50.0)
+        return self.mean * np.exp(-reach), self.mean * np.exp(reach)
 
 
 @dataclass(frozen=True)
 class EnvironmentCurves:
-    """All cells of one environment: `steps` `[K]` are the bins' middles."""
+    """All cells of one environment: `steps` `[K]` are the means of those at which the iterations of a bin ended."""
 
     environment: str
     metric: str
@@ -68,19 +86,19 @@ def cell_curves(curves: pl.DataFrame, runs: Runs, metric: str) -> tuple[Environm
 
 
 def _binned(curves: pl.DataFrame, runs: Runs, metric: str) -> pl.DataFrame:
-    """The mean of each run in each bin: `environment`, `run_id`, `bin`, `bins`, `last`, and the metric."""
+    """The mean of each run in each bin: `environment`, `run_id`, `bin`, `bins`, `last`, `most`, and the metric."""
     counted = pl.DataFrame({"run_id": runs.ids, "environment": runs.environments})
     last, most = pl.col("steps").max().over("environment"), pl.col("iteration").max().over("environment")
     return (
         curves.lazy()
         .select("run_id", "iteration", "steps", pl.col(metric).cast(pl.Float64))
         .join(counted.lazy(), on="run_id")
-        .with_columns(last=last.cast(pl.Float64), bins=most.clip(1, POINTS).cast(pl.Int64))
+        .with_columns(last=last.cast(pl.Float64), bins=most.clip(1, POINTS).cast(pl.Int64), most=most)
         .filter(pl.col(metric).is_finite())
         # The last step of a bin belongs to it: iteration i of K ends at i / K of all steps, give or take a last bit.
         .with_columns(bin=((pl.col("steps") / pl.col("last") * pl.col("bins") - 1e-6).ceil() - 1).cast(pl.Int64))
         .with_columns(bin=pl.col("bin").clip(0, pl.col("bins") - 1))
-        .group_by("environment", "run_id", "bin", "bins", "last")
+        .group_by("environment", "run_id", "bin", "bins", "last", "most")
         .agg(pl.col(metric).mean())
         .collect()
     )
@@ -98,8 +116,10 @@ def _environment(name: str, part: pl.DataFrame, runs: Runs, metric: str) -> Envi
     found = [
         _cell(tuple(codes), table[of_run.reshape(-1) == index]) for index, codes in enumerate(cells.tolist())
     ]  # fmt: skip
-    width = float(part["last"][0]) / bins
-    return EnvironmentCurves(name, metric, (np.arange(bins) + 0.5) * width, tuple(found))
+    last, iterations = float(part["last"][0]), int(part["most"][0])
+    # Iterations end half an iteration after their middle; a bin of one has its own end.
+    steps = (np.arange(bins) + 0.5) * last / bins + 0.5 * last / iterations
+    return EnvironmentCurves(name, metric, steps, tuple(found))
 
 
 def _carried_forward(table: np.ndarray) -> np.ndarray:
@@ -117,5 +137,4 @@ def _cell(codes: tuple[int, ...], values: np.ndarray) -> CellCurve:
     squares = np.where(np.isfinite(values), (values - mean) ** 2, 0.0).sum(axis=0)
     freedom = np.maximum(count - 1, 1)
     half = stats.t.ppf((1 + LEVEL) / 2, freedom) * np.sqrt(squares / freedom / np.maximum(count, 1))
-    half = np.where(count > 1, half, np.nan)
-    return CellCurve(codes, mean, mean - half, mean + half, len(values))
+    return CellCurve(codes, values, mean, np.where(count > 1, half, np.nan))

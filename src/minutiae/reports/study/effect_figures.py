@@ -174,7 +174,8 @@ def _heat_map(width: float, found: Effects) -> Figure:
     table = {effect.name: effect for effect in found.effects}
     names = list(dict.fromkeys(part for name in _all_names(found) for part in name.split(" x ")))
     size = len(names)
-    left = min(0.5 * width, 0.12 + max(len(name) for name in names) * 0.56 * SMALL / 72)
+    labels = [f"{i + 1}  {name}" if size > 1 else name for i, name in enumerate(names)]
+    left = min(0.5 * width, 0.2 + max(map(len, labels)) * 0.56 * SMALL / 72)
     cell = min(1.05, (width - left - 0.1) / size)
     high = max(0.34, min(0.5, cell))
     note = f"{found.level:.0%} intervals: {found.method}. n = {count(found.n, 'run')}. Columns as rows."
@@ -187,7 +188,7 @@ def _heat_map(width: float, found: Effects) -> Figure:
             _square(axes, row, column, table.get(key) or table.get(f"{names[row]} x {names[column]}"), largest, cell)
     axes.set(xlim=(-0.5, size - 0.5), ylim=(size - 0.5, -0.5))
     axes.spines[:].set_visible(False)
-    axes.set_yticks(range(size), [f"{i + 1}  {name}" if size > 1 else name for i, name in enumerate(names)])
+    axes.set_yticks(range(size), labels)
     axes.set_xticks(range(size), [str(i + 1) for i in range(size)])
     axes.tick_params(length=0)
     return figure

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
+from minutiae.reports.learning_curves import BAND, FEW_SEEDS
 from minutiae.reports.study import canvas
 from minutiae.reports.study.canvas import DASHES, FAINT, INK, NARROW, SERIES, Picture
 from minutiae.reports.study.counted import Factor, Runs
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 FEW_LINES, MOST_PANELS = 4, 16
 """Cells drawn in one panel, and at most in panels of their own."""
 
-BAND = "95% Student t interval of the mean over seeds, at each point by itself"
 STEPS = "environment steps"
 
 
@@ -52,7 +52,6 @@ def curves_picture(
         bound: a value to look at the curves against, drawn where they share a panel.
     """
     cells = found.cells
-    note = f"Line: mean over seeds. Band: {BAND}. n = {_range([cell.n for cell in cells])} per line."
     if len(cells) <= FEW_LINES:
         shown = list(cells)
         caption = f"{capitalized(what)} in each cell over training in {found.environment}; the mean over seeds."
@@ -62,7 +61,7 @@ def curves_picture(
             "The thin lines are all other cells."
         )
         title = f"{capitalized(what)} over training per cell, {found.environment}"
-        return Picture(name, title, caption, lambda width: _per_cell(width, found, factors, what, note, logarithmic))
+        return Picture(name, title, caption, lambda width: _per_cell(width, found, factors, what, logarithmic))
     else:
         shown = _standing_out(cells, values)
         caption = (
@@ -71,7 +70,7 @@ def curves_picture(
         )
     title = f"{capitalized(what)} over training, {found.environment}"
     return Picture(
-        name, title, caption, lambda width: _together(width, found, shown, factors, what, note, logarithmic, bound)
+        name, title, caption, lambda width: _together(width, found, shown, factors, what, logarithmic, bound)
     )
 
 
@@ -82,69 +81,106 @@ def _standing_out(cells: Sequence[CellCurve], values: dict[tuple[int, ...], floa
     return list({cell.codes: cell for cell in picked}.values())
 
 
+def _note(found: EnvironmentCurves, shown: Sequence[CellCurve], logarithmic: bool, behind: str) -> str:
+    """How to read the lines, for whoever has the figure alone."""
+    parts = ["Line: mean over seeds."]
+    if any(cell.n >= FEW_SEEDS for cell in shown):
+        parts.append(f"Band: {BAND}{', on the scale of the axis' if logarithmic else ''}.")
+    if any(1 < cell.n < FEW_SEEDS for cell in shown):
+        parts.append("Thin lines in color: the seeds, too few for a band.")
+    if len(found.cells) > 1 and behind:
+        parts.append(f"Gray: {behind}.")
+    return " ".join([*parts, f"n = {_range([cell.n for cell in found.cells])} per line."])
+
+
 def _per_cell(
-    width: float, found: EnvironmentCurves, factors: Sequence[Factor], what: str, note: str, logarithmic: bool
+    width: float, found: EnvironmentCurves, factors: Sequence[Factor], what: str, logarithmic: bool
 ) -> Figure:
     titles = [cell_words(cell.codes, factors) for cell in found.cells]
+    limits, logarithmic = _limits(found.cells, logarithmic)
+    note = _note(found, found.cells, logarithmic, "the means of the other cells")
     figure, axes = canvas.panels(width, titles, note, least=_least(width), across=STEPS, up=what)
     for one, cell in zip(axes, found.cells, strict=True):
         one.add_collection(_thin_lines(found.steps, found.cells))
-        _curve(one, found.steps, cell, SERIES[0], "-")
-    _limits(axes[0], found.cells, logarithmic)
+        _curve(one, found.steps, cell, SERIES[0], "-", 0.22, logarithmic)
+    _look(axes[0], limits, logarithmic)
     return figure
 
 
 def _together(
     width: float, found: EnvironmentCurves, shown: Sequence[CellCurve], factors: Sequence[Factor], what: str,
-    note: str, logarithmic: bool, bound: Bound | None,
+    logarithmic: bool, bound: Bound | None,
 ) -> Figure:  # fmt: skip
     names = [cell_words(cell.codes, factors) for cell in shown]
     most = int((width - 0.6) * 72 / (0.56 * canvas.SMALL))
     names = [name if len(name) <= most else f"{name[: most - 1]}…" for name in names]
     top = canvas.legend_height(names, width)
-    figure, (axes,) = canvas.panels(width, [""], note, tall=min(3.0, width * 0.6), top=top, across=STEPS, up=what)
+    limits, logarithmic = _limits(found.cells, logarithmic, bound)
     picked = {cell.codes for cell in shown}
-    axes.add_collection(_thin_lines(found.steps, [cell for cell in found.cells if cell.codes not in picked]))
+    behind = [cell for cell in found.cells if cell.codes not in picked]
+    note = _note(found, shown, logarithmic, "the means of all other cells" if behind else "")
+    figure, (axes,) = canvas.panels(width, [""], note, tall=min(3.0, width * 0.6), top=top, across=STEPS, up=what)
+    axes.add_collection(_thin_lines(found.steps, behind))
     entries = []
     for index, (cell, name) in enumerate(zip(shown, names, strict=True)):
         # Two lines have the colors that they have in survival plots: the first level orange, the last blue.
         place = 1 - index if len(shown) == 2 else index
         color, dashes = SERIES[place % len(SERIES)], DASHES[place % len(DASHES)]
-        _curve(axes, found.steps, cell, color, dashes, 0.13)
+        _curve(axes, found.steps, cell, color, dashes, 0.13, logarithmic)
         entries.append((name, color, dashes))
-    _limits(axes, found.cells, logarithmic, bound)
+    if bound is not None:
+        _mark(axes, bound)
+    _look(axes, limits, logarithmic)
     canvas.legend(figure, entries, width)
     return figure
 
 
 def _thin_lines(steps: np.ndarray, cells: Sequence[CellCurve]) -> LineCollection:
-    """The means of cells that only stand behind; every second point is enough for them."""
-    lines = [np.column_stack([steps, cell.mean])[::2] for cell in cells]
+    """The means of cells that only stand behind; every second point, and the last, is enough for them."""
+    kept = np.unique([*range(0, len(steps), 2), len(steps) - 1])
+    lines = [np.column_stack([steps, cell.mean])[kept] for cell in cells]
     return LineCollection(lines, colors=FAINT, linewidths=0.6, alpha=0.6)
 
 
-def _curve(axes: Axes, steps: np.ndarray, cell: CellCurve, color: str, dashes: Any, alpha: float = 0.22) -> None:
-    axes.fill_between(steps, cell.low, cell.high, color=color, alpha=alpha, linewidth=0)
+def _curve(
+    axes: Axes, steps: np.ndarray, cell: CellCurve, color: str, dashes: Any, alpha: float, logarithmic: bool
+) -> None:
+    if cell.n >= FEW_SEEDS:
+        axes.fill_between(steps, *cell.band(logarithmic), color=color, alpha=alpha, linewidth=0)
+    elif cell.n > 1:
+        axes.plot(steps, cell.values.T, color=color, alpha=0.45, linewidth=0.6)
     axes.plot(steps, cell.mean, color=color, linestyle=dashes, linewidth=1.6)
 
 
-def _limits(axes: Axes, cells: Sequence[CellCurve], logarithmic: bool, bound: Bound | None = None) -> None:
-    """Let the means and the bound fill the view: the band of two seeds would shrink them to a line."""
-    means = [cell.mean for cell in cells]
+def _mark(axes: Axes, bound: Bound) -> None:
+    axes.axhline(bound.value, color=INK, linewidth=0.9)
+    axes.annotate(
+        bound.name, (0.01, bound.value), (0, 3), xycoords=("axes fraction", "data"), textcoords="offset points",
+        fontsize=canvas.SMALL, color=INK,
+    )  # fmt: skip
+
+
+def _limits(
+    cells: Sequence[CellCurve], logarithmic: bool, bound: Bound | None = None
+) -> tuple[tuple[float, float] | None, bool]:
+    """From the least to the greatest mean, or seed where these are drawn, and the bound; and whether on a log scale.
+
+    Bands do not count: that of a few seeds would shrink the means to a line.
+    """
+    drawn = [cell.mean for cell in cells] + [cell.values.ravel() for cell in cells if 1 < cell.n < FEW_SEEDS]
     if bound is not None:
-        means.append(np.array([bound.value]))
-        axes.axhline(bound.value, color=INK, linewidth=0.9)
-        axes.annotate(
-            bound.name, (0.01, bound.value), (0, 3), xycoords=("axes fraction", "data"), textcoords="offset points",
-            fontsize=canvas.SMALL, color=INK,
-        )  # fmt: skip
+        drawn.append(np.array([bound.value]))
     if logarithmic:
-        positive = np.concatenate([mean[np.isfinite(mean) & (mean > 0)] for mean in means])
+        positive = np.concatenate([values[np.isfinite(values) & (values > 0)] for values in drawn])
         if len(positive) and positive.max() > 3 * positive.min():
-            canvas.logarithmic_axis(axes, positive.min() / 1.3, positive.max() * 1.3)
-            return
-    limits = canvas.span(means, 0.15)
-    if limits is not None:
+            return (positive.min() / 1.3, positive.max() * 1.3), True
+    return canvas.span(drawn, 0.15), False
+
+
+def _look(axes: Axes, limits: tuple[float, float] | None, logarithmic: bool) -> None:
+    if limits is not None and logarithmic:
+        canvas.logarithmic_axis(axes, *limits)
+    elif limits is not None:
         axes.set_ylim(*limits)
 
 
