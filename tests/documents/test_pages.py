@@ -14,6 +14,7 @@ import minutiae
 from minutiae.details import CATALOGUE
 from minutiae.reports.detail_pages import presets_table
 from minutiae.reports.implementation import implementation
+from minutiae.reports.metric_pages import metrics_table
 
 PROSE = {page.relative_to(ROOT).as_posix(): page.read_text(encoding="utf-8") for page in PAGES}
 POINTERS = sorted(
@@ -30,6 +31,10 @@ def test_code_that_pages_name_exists(pointer: str) -> None:
 
 def test_the_table_of_presets_is_that_of_the_code() -> None:
     assert presets_table() in PROSE["docs/presets.md"]
+
+
+def test_the_tables_of_metrics_are_those_of_the_code() -> None:
+    assert metrics_table() in PROSE["docs/metrics.md"]
 
 
 def test_equations_stand_beside_code() -> None:

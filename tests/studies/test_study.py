@@ -264,7 +264,7 @@ def test_a_protocol_that_is_no_text() -> None:
 def test_every_metric_has_its_name_in_the_list(tmp_path: Path, quick_compilation: None) -> None:
     """Outcomes are checked before anything trains, so the names must be known without training."""
     import minutiae
-    from minutiae.control.metric_names import METRICS
+    from minutiae.control.metrics import METRICS
 
     plain = small(held_out_diagnostics=2)
     seen: set[str] = set()

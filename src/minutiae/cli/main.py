@@ -40,6 +40,7 @@ COMMANDS: dict[str, Command] = {
     "reproduce": Command("minutiae.cli.reproduce", "Train and judge a table or figure of Engstrom et al. 2020."),
     "details": Command("minutiae.cli.details", "List every implementation detail, or show one in full."),
     "presets": Command("minutiae.cli.presets", "List the presets and what each of them sets."),
+    "metrics": Command("minutiae.cli.metrics", "List what training measures, with meanings and units."),
 }
 
 HELP = f"""\

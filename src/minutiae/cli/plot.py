@@ -28,7 +28,7 @@ def plot(
     output
         A .png, .svg or .pdf file.
     metric
-        A column of metrics.parquet.
+        A column of metrics.parquet; minutiae metrics lists them.
     x
         steps or iteration.
     """

@@ -208,7 +208,7 @@ def _series(frame: polars.DataFrame, metric: str, x: str) -> tuple[np.ndarray, n
         return None
     numbers = [name for name, kind in frame.schema.items() if kind.is_numeric()]
     if metric not in numbers:
-        raise ConfigError(unknown("metric", metric, numbers))
+        raise ConfigError(unknown("metric", metric, numbers, "run: minutiae metrics"))
     measured = frame.select(x, metric).drop_nulls()
     if not len(measured):
         return None

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import polars as pl
 
-from minutiae.control.metric_names import METRICS
+from minutiae.control.metrics import METRICS
 from minutiae.control.run import run_paths
 from minutiae.details import from_toml, levels_of
 from minutiae.errors import ConfigError, RunError, unknown

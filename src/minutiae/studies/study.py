@@ -8,7 +8,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Self
 
-from minutiae.control.metric_names import METRICS
+from minutiae.control.metrics import METRICS
 from minutiae.details import CATALOGUE, Config, config_hash, entry_of, is_custom, preset
 from minutiae.details.config import check_names
 from minutiae.details.custom import stored_level
