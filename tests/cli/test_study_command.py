@@ -207,6 +207,15 @@ def test_wrong_words(words: str, text: str, tmp_path: Path, monkeypatch: Any, ca
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("words", ["study plan {}", "study run {}", "reproduce table2"])
+@pytest.mark.parametrize("workers", ["0", "-1"])
+def test_without_workers_nothing_is_begun_or_said(words: str, workers: str, file: Path, capsys: Any) -> None:
+    assert main([*words.format(file).split(), "--workers", workers]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err == f"minutiae: workers is a whole number of at least 1, not {workers}\n"
+
+
 def test_a_wrong_study_is_told_with_its_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "s.toml").write_text("environments = ['CartPole-v1']\n[factors]\nvalue_cliping = ['off', 'max']\n")
     assert main(["study", "run", str(tmp_path / "s.toml"), "--out", str(tmp_path / "out")]) == 2
@@ -226,11 +235,11 @@ def test_the_board_counts_runs_and_means_and_time() -> None:
     board.note(report(runs[4], 0, None, "starting"))
     now[0] = 5.0
     board.note(report(runs[4], 1, 30.0))
-    assert board.line() == "1 of 12 runs done, 1 running"
+    assert board.line() == "1 of 12 runs done, 1 running, 12% of all iterations"
     now[0] = 10.0
     board.note(report(runs[4], 2, None))
     # The second iteration took five seconds; ten runs of two iterations are left.
-    assert board.line() == "1 of 12 runs done, 1 running, 0:01:40 left"
+    assert board.line() == "1 of 12 runs done, 1 running, 17% of all iterations, 0:01:40 left"
     assert board.cells()[0] == ("CartPole-v1", "value_clipping=off, reward_scaling=off", 1, 3, 20.0)
     board.note(report(runs[4], 2, None, "finished"))
     assert board.cells()[0][2:] == (2, 3, 20.0)
@@ -249,7 +258,7 @@ def test_the_board_counts_runs_of_an_archive_which_take_no_time() -> None:
     now[0] = 5.0
     board.note(report(runs[8], 2, 30.0))
     # One iteration took five seconds, and nine runs of two are left.
-    assert board.line() == "2 of 12 runs done, 1 running, 0:01:30 left"
+    assert board.line() == "2 of 12 runs done, 1 running, 25% of all iterations, 0:01:30 left"
 
 
 def test_the_board_counts_what_tuning_has_yet_to_choose() -> None:
@@ -262,7 +271,7 @@ def test_the_board_counts_what_tuning_has_yet_to_choose() -> None:
     now[0] = 5.0
     board.note(report(first, 2, 30.0))
     # One iteration took five seconds, and 38 are left.
-    assert board.line() == "0 of 20 runs done, 1 running, 0:03:10 left"
+    assert board.line() == "0 of 20 runs done, 1 running, 5% of all iterations, 0:03:10 left"
     board.note(report(first, 2, 30.0, "finished"))
     chosen = study.final_runs(dict.fromkeys(study.places, study.settings[0]))[0].id
     board.note(report(chosen, 1, 30.0))

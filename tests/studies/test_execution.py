@@ -21,7 +21,7 @@ from minutiae.runs.directory import RunDirectory
 from minutiae.studies.claims import Claims
 from minutiae.studies.execution import in_this_process, run_study
 from minutiae.studies.outcomes import choose_settings, outcome
-from minutiae.studies.planning import START_SECONDS, Measured, Plan
+from minutiae.studies.planning import START_SECONDS, Measured, Plan, plan_study
 from minutiae.studies.results import StudyResults, open_study
 from minutiae.studies.store import Store, Task, plan_tasks
 from minutiae.studies.study import Study, Tuning
@@ -326,6 +326,9 @@ def test_folders_that_hold_something_else(tmp_path: Path) -> None:
         open_study(tmp_path)
     with pytest.raises(ConfigError, match="workers is a whole number of at least 1, not 0"):
         run_study(small_study(), tmp_path / "new", workers=0)
+    with pytest.raises(ConfigError, match="workers is a whole number of at least 1, not True"):
+        plan_study(small_study(), workers=True)
+    assert plan_study(small_study(), workers=np.int64(3), measure=False).workers == 3  # type: ignore[arg-type]
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 

@@ -80,11 +80,13 @@ def reproduce(
     list
         Say what each item needs, measured on this machine, and stop.
     """
+    from minutiae.control.workers import worker_count
     from minutiae.errors import ConfigError
     from minutiae.reproduction.protocol import ITEMS, item_named, protocol_of
     from minutiae.reproduction.reproduce import reproduce as reproduced
     from minutiae.reproduction.reproduce import store_folder
 
+    worker_count(workers)
     named = _names(tasks)
     if list:
         from minutiae.reproduction.costs import hours, hours_text, needs, needs_text

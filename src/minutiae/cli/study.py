@@ -97,8 +97,10 @@ def run(
         ray://HOST:PORT: that cluster.
     """
     from minutiae.cli.study_display import show_study
+    from minutiae.control.workers import worker_count
     from minutiae.studies.execution import run_study
 
+    worker_count(workers)
     loaded, folder = _opened(study, out, name)
 
     def train(listener: Listener) -> StudyResults:

@@ -79,11 +79,23 @@ class StudyBoard:
             passed = 0.0 if self._started is None else self._clock() - self._started
             if done <= 0 or passed <= 0:
                 return None
-            planned = {name: run.iterations for name, run in self.planned.items()}
-            typical = sum(planned.values()) / len(planned)
-            known = self._known
-            left = sum(planned.get(name, typical) - self._trained.get(name, 0) for name in known - self.done.keys())
-            return (left + (self.total - len(known)) * typical) * passed / done
+            return self._iterations()[0] * passed / done
+
+    @property
+    def share(self) -> float:
+        """Of all iterations, that of those done: runs that train together end together, and late."""
+        with self._lock:
+            left, total = self._iterations()
+        return 1 - left / total
+
+    def _iterations(self) -> tuple[float, float]:
+        """Left, and in all; runs that are not known yet have as many as the others on average."""
+        planned = {name: run.iterations for name, run in self.planned.items()}
+        typical = sum(planned.values()) / len(planned)
+        known = self._known
+        unknown = (self.total - len(known)) * typical
+        left = sum(planned.get(name, typical) - self._trained.get(name, 0) for name in known - self.done.keys())
+        return left + unknown, sum(planned.get(name, typical) for name in known) + unknown
 
     @property
     def _known(self) -> set[str]:
@@ -110,6 +122,8 @@ class StudyBoard:
         parts = [f"{len(self.done)} of {self.total} runs done", f"{len(self.running)} running"]
         if self.failed:
             parts.append(f"{len(self.failed)} failed")
+        if self.running:
+            parts.append(f"{self.share:.0%} of all iterations")
         if left is not None:
             parts.append(f"{duration(left)} left")
         return ", ".join(parts)

@@ -19,7 +19,7 @@ from minutiae.control.folders import (
 )
 from minutiae.control.progress import Listener, ignore
 from minutiae.control.run import Run, open_run, open_runs
-from minutiae.control.workers import Workers, usable_cores
+from minutiae.control.workers import Workers, worker_count
 from minutiae.details import Config, check_actions, from_toml, preset, structure, to_toml
 from minutiae.details.custom_source import changed_sources, source_hashes
 from minutiae.errors import ConfigError, RunError
@@ -234,7 +234,7 @@ def _train_here(chunks: Sequence[Sequence[RunDirectory]], sinks: Sequence[Any], 
 
 
 def _workers(asked: int | None, sinks: Sequence[Any]) -> int:
-    count = len(usable_cores()) if asked is None else _whole(asked, "workers", 1)
+    count = worker_count(asked)
     # Objects cannot be handed to another process.
     return count if all(isinstance(sink, str) for sink in _listed(sinks)) else 1
 

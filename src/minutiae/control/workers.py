@@ -6,6 +6,7 @@ Trying again is safe because resuming is exact: a worker that was killed for its
 from __future__ import annotations
 
 import json
+import operator
 import os
 import queue
 import subprocess
@@ -18,7 +19,7 @@ from dataclasses import dataclass
 from typing import IO, Any
 
 from minutiae.control.progress import Listener, Progress
-from minutiae.errors import MinutiaeError, RunError
+from minutiae.errors import ConfigError, MinutiaeError, RunError
 from minutiae.runs.directory import RunDirectory
 
 RETRIES = 2
@@ -38,6 +39,21 @@ def usable_cores() -> list[int]:
     if hasattr(os, "sched_getaffinity"):
         return sorted(os.sched_getaffinity(0))
     return list(range(os.cpu_count() or 1))
+
+
+def worker_count(workers: int | None) -> int:
+    """How many processes may train at a time: as asked for, or one for each usable core.
+
+    Raises:
+        ConfigError: it is no whole number of at least 1.
+    """
+    if workers is None:
+        return len(usable_cores())
+    # NumPy's whole numbers are some too.
+    count = operator.index(workers) if hasattr(workers, "__index__") and not isinstance(workers, bool) else 0
+    if count < 1:
+        raise ConfigError(f"workers is a whole number of at least 1, not {workers!r}")
+    return count
 
 
 def worker_variables() -> dict[str, str]:

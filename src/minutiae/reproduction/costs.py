@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from minutiae.control.workers import usable_cores
+from minutiae.control.workers import worker_count
 from minutiae.errors import RunError
 from minutiae.reproduction.protocol import Protocol, item_named, protocol_of
 from minutiae.studies.planning import measured
@@ -84,7 +84,7 @@ def hours(
     Returns:
         Hours by item; `None` where an environment cannot be built here.
     """
-    cores = workers or len(usable_cores())
+    cores = worker_count(workers)
     speeds: dict[str, float | None] = {}
     taken: dict[str, float | None] = {}
     for need in found:

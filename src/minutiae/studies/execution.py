@@ -16,7 +16,7 @@ from threading import Event
 from typing import TypeAlias
 
 from minutiae.control.progress import Listener, Progress, Status, ignore
-from minutiae.control.workers import RETRIES, Workers, usable_cores
+from minutiae.control.workers import RETRIES, Workers, worker_count
 from minutiae.errors import ConfigError, MinutiaeError, RunError
 from minutiae.runs.directory import RunDirectory
 from minutiae.studies.archive import Archive
@@ -71,8 +71,7 @@ def run_study(
         RunError: the folder holds something else, or cannot be written.
         MinutiaeError: Ray is not installed, or its cluster does not answer.
     """
-    if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
-        raise ConfigError(f"workers is a whole number of at least 1, not {workers!r}")
+    worker_count(workers)
     study, folder = _opened(study, folder)
     left = uncounted_words(study, folder)
     if left is not None:
@@ -112,7 +111,7 @@ def _adopted(store: Store, runs: list[PlannedRun], archive: str | Path | None, l
 def _place(on: str, study: Study, workers: int | None, say: Callable[[str], None]) -> Iterator[Executor]:
     """Where a study is trained."""
     if on == "local":
-        count = workers or len(usable_cores())
+        count = worker_count(workers)
         yield local_processes(count) if study.command is None else local_commands(study, count)
         return
     from minutiae.studies.on_ray import address_of, on_ray

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from minutiae.control.progress import Listener
-from minutiae.control.workers import usable_cores
+from minutiae.control.workers import worker_count
 from minutiae.errors import ConfigError, MinutiaeError, RunError, unknown
 from minutiae.studies.claims import Claims
 from minutiae.studies.dispatch import Dispatch
@@ -84,7 +84,7 @@ def on_ray(address: str | None = None, workers: int | None = None) -> Iterator[C
     own = known == "local" or (known == "auto" and here is None)
     try:
         if own:
-            ray.init(address="local", num_cpus=workers or len(usable_cores()), include_dashboard=False, **_QUIET)
+            ray.init(address="local", num_cpus=worker_count(workers), include_dashboard=False, **_QUIET)
         else:
             _connect(ray, known)
         yield _cluster(ray, workers, "a new one of this machine" if own else here or known)

@@ -17,7 +17,7 @@ from functools import cached_property
 from pathlib import Path
 
 from minutiae.control.chunks import predicted_bytes
-from minutiae.control.workers import usable_cores, worker_variables
+from minutiae.control.workers import worker_count, worker_variables
 from minutiae.details import Config, structure, to_toml
 from minutiae.errors import RunError
 from minutiae.studies.results import planned_runs, study_frame
@@ -137,8 +137,10 @@ def plan_study(
         folder: where the study is, or will be, trained; what has ended there is done. `None` takes nothing for done.
 
     Raises:
+        ConfigError: the number of workers.
         RunError: a task cannot be trained, or the folder is damaged; the text says why.
     """
+    count = worker_count(workers)
     store = Store(Path(folder), study) if folder is not None and (Path(folder) / FILE).is_file() else None
     first = study.first_runs()
     known = first if store is None else planned_runs(store)
@@ -148,7 +150,7 @@ def plan_study(
     done = frozenset(run.id for run in unique if store is not None and store.ended(run.id))
     tasks = _tasks_left(store, study, unique, done)
     measured = dict(_measure(unique, tasks)) if measure and study.command is None else {}
-    return Plan(study, unique, done, tasks, workers or len(usable_cores()), measured)
+    return Plan(study, unique, done, tasks, count, measured)
 
 
 def _tasks_left(
