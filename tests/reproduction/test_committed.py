@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 import shlex
 from pathlib import Path
@@ -11,28 +10,13 @@ import pytest
 
 from minutiae.cli.main import main
 from minutiae.studies.archive import Archive
+from table_files import assert_alike, rows
 
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "reproduction"
 COMMANDS = {
     path.parent.name: shlex.split(re.findall(r"^ {4}minutiae (reproduce .*)$", path.read_text(), re.MULTILINE)[0])
     for path in sorted(PAGES.glob("*/README.md"))
 }
-
-
-def rows(path: Path) -> list[list[str]]:
-    with path.open(encoding="utf-8") as file:
-        return list(csv.reader(file))
-
-
-def assert_alike(one: list[list[str]], other: list[list[str]], where: str) -> None:
-    """Texts are equal; numbers are up to their last digits, which NumPy may sum in another order elsewhere."""
-    assert [len(row) for row in one] == [len(row) for row in other], where
-    for mine, theirs in zip(one, other, strict=True):
-        for a, b in zip(mine, theirs, strict=True):
-            try:
-                assert float(a) == pytest.approx(float(b), rel=1e-6, abs=1e-9, nan_ok=True), where
-            except ValueError:
-                assert a == b, where
 
 
 def test_the_tables_of_the_paper_are_there() -> None:
