@@ -17,7 +17,7 @@ from statsmodels.stats.multitest import multipletests
 from minutiae.statistics import StatisticsError, estimate_effects, holm, simple_effects
 from minutiae.statistics.contrasts import Contrasts
 from minutiae.statistics.design import as_design, coded, factor_pairs, interaction_contrasts, main_contrasts, null_space
-from minutiae.statistics.simultaneous import bonferroni_quantile, max_t_draws
+from minutiae.statistics.simultaneous import bonferroni_quantile, max_t_draws, symmetric_root
 
 NAMES = ("annealing", "clipping", "init")
 
@@ -260,6 +260,28 @@ def _weights(levels):
     pairs = factor_pairs(design)
     contrasts = main_contrasts(design, pairs) + interaction_contrasts(design, pairs, pairs)
     return np.array([c.weights for c in contrasts]) @ np.linalg.pinv(coded(design, levels, pairs))
+
+
+def test_draws_do_not_depend_on_which_eigenvectors_a_library_picks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A balanced design has equal eigenvalues, whose eigenvectors differ between machines."""
+    correlation = np.eye(4)
+    correlation[0, 1] = correlation[1, 0] = 0.5  # eigenvalues 1/2, 1, 1, 3/2
+    before = max_t_draws(correlation, 8, 1000, 0)
+    found = np.linalg.eigh
+
+    def turned(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        values, vectors = found(matrix)
+        c, s = np.cos(0.7), np.sin(0.7)
+        vectors = vectors.copy()
+        vectors[:, 1:3] = vectors[:, 1:3] @ np.array([[c, -s], [s, c]])
+        vectors[:, 3] *= -1
+        return values, vectors
+
+    monkeypatch.setattr(np.linalg, "eigh", turned)
+    np.testing.assert_allclose(turned(correlation)[1].T @ turned(correlation)[1], np.eye(4), atol=1e-12)
+    np.testing.assert_allclose(max_t_draws(correlation, 8, 1000, 0), before, rtol=1e-12)
+    root = symmetric_root(correlation)
+    np.testing.assert_allclose(root @ root, correlation, atol=1e-12)
 
 
 def test_weights_of_the_simulation_are_those_of_the_function():

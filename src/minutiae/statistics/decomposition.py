@@ -13,7 +13,7 @@ from minutiae.statistics.cells import CellUnits, gather
 from minutiae.statistics.checks import as_sample, require_count, require_equal_sizes, require_share
 from minutiae.statistics.contrasts import Contrasts
 from minutiae.statistics.results import Interval, Vector
-from minutiae.statistics.simultaneous import bonferroni_quantile
+from minutiae.statistics.simultaneous import bonferroni_quantile, symmetric_root
 
 
 @dataclass(frozen=True)
@@ -118,8 +118,7 @@ def largest_effect_bias(differences: Vector, covariance: Vector, draws: int, gen
         draws: number of noise draws.
         generator: where they come from.
     """
-    values, vectors = np.linalg.eigh(covariance)
-    noise = generator.standard_normal((draws, len(differences))) @ (vectors * np.sqrt(np.maximum(values, 0))).T
+    noise = generator.standard_normal((draws, len(differences))) @ symmetric_root(covariance)
     # Noise and its negative together: the sum of both maxima is never below twice the maximum, so neither is the mean.
     largest = np.abs(differences + np.concatenate([noise, -noise])).max(axis=1).mean()
     return max(0.0, float(largest - np.abs(differences).max()))

@@ -26,6 +26,16 @@ def bonferroni_quantile(count: int, degrees_of_freedom: Vector, level: float) ->
     return np.asarray(scipy.stats.t.ppf(1 - (1 - level) / (2 * count), degrees_of_freedom))
 
 
+def symmetric_root(matrix: Vector) -> Vector:
+    """The R = R^T with R R = `matrix` `[m, m]`, which is positive semidefinite.
+
+    Of all roots this one alone does not depend on which eigenvectors a library picks where eigenvalues are equal, as
+    those of a balanced design are: draws made with it are the same on every machine.
+    """
+    values, vectors = np.linalg.eigh(matrix)
+    return np.asarray((vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T)
+
+
 def max_t_draws(correlation: Vector, degrees_of_freedom: float, draws: int, seed: int) -> Vector:
     """Draws of max |t_i| of a multivariate t distribution (Hothorn, Bretz and Westfall 2008, section 2): `[draws]`.
 
@@ -36,11 +46,10 @@ def max_t_draws(correlation: Vector, degrees_of_freedom: float, draws: int, seed
         seed: makes them repeatable.
     """
     generator = np.random.default_rng(seed)
-    values, vectors = np.linalg.eigh(correlation)
-    root = vectors * np.sqrt(np.maximum(values, 0))
+    root = symmetric_root(correlation)
     parts = []
     for part in chunks(draws, len(correlation)):
-        largest = np.abs(generator.standard_normal((part, len(correlation))) @ root.T).max(axis=1)
+        largest = np.abs(generator.standard_normal((part, len(correlation))) @ root).max(axis=1)
         if np.isfinite(degrees_of_freedom):
             largest /= np.sqrt(generator.chisquare(degrees_of_freedom, part) / degrees_of_freedom)
         parts.append(largest)
