@@ -92,7 +92,10 @@ def _details_matter_more(found: Evidence, task: str) -> Finding:
     """
     parts = [
         higher(found.returns(task, first), found.returns(task, second), words)
-        for first, second, words in (("ppo", "trpo", "PPO − TRPO"), ("trpo+", "ppo-m", "TRPO+ − PPO-M"))
+        for first, second, words in (
+            ("ppo", "trpo", "details plus algorithm, PPO − TRPO"),
+            ("trpo+", "ppo-m", "details minus algorithm, TRPO+ − PPO-M"),
+        )
     ]
     statuses = {part.status for part in parts}
     whole = together(parts)
