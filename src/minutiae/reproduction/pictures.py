@@ -53,8 +53,9 @@ def beside_picture(evidence: Evidence, presets: Sequence[str], name: str) -> Pic
 
 def _beside(width: float, rows: Sequence[tuple[str, Interval | None, Interval | None]], words: str) -> Figure:
     texts = [(name, interval(ours) if ours else "no runs yet") for name, ours, _ in rows]
-    known = next(ours for _, ours, _ in rows if ours is not None)
-    note = f"95% intervals, each alone. Ours: {known.method}."
+    # Few agents have another interval than many.
+    methods = sorted({ours.method for _, ours, _ in rows if ours is not None})
+    note = f"95% intervals, each alone. Ours: {'; '.join(methods)}."
     entries = []
     if any(published for _, _, published in rows):
         note += " The article's: percentile bootstrap, at least 80 agents."
