@@ -88,7 +88,7 @@ def test_module_can_be_run() -> None:
         (
             "trian",
             "unknown command 'trian'; did you mean 'train'? allowed: train, resume, evaluate, watch, plot, "
-            "compare, study, reproduce, details, presets; run: minutiae --help",
+            "compare, study, reproduce, details, presets, metrics; run: minutiae --help",
         ),
         (
             "plot runs/a --outptu b.png",
