@@ -300,7 +300,7 @@ def test_diverged_run_is_told_by_the_exit_code(
     run.finish("diverged", ["policy/head/weight is not finite at iteration 3"])
     monkeypatch.setattr(training, "train", lambda *_, **__: [training.open_run(run.path)])
     assert main(["train", "ppo", "CartPole-v1"]) == 1
-    expected = f"\n{run.path}: diverged: policy/head/weight is not finite at iteration 3\n"
+    expected = f"{run.path}: diverged: policy/head/weight is not finite at iteration 3\n"
     assert expected in capsys.readouterr().out
 
 
