@@ -31,8 +31,8 @@ class Task:
 
 
 TASKS = (
-    # The registered reward threshold of CartPole-v1; an episode is cut at 500. Most need 20,000 to 50,000 steps; a seed of
-    # trpo+ took more than 100,000 on one kind of processor, whose last bits differ.
+    # The registered reward threshold of CartPole-v1; an episode is cut at 500. Most need 20,000 to 50,000 steps; a seed
+    # of trpo+ took more than 100,000 on one kind of processor, whose last bits differ.
     Task("CartPole-v1", 475.0, 160_000),
     # Twice the cost of the exact optimum, which the noise of exploration alone uses up to a good part: 9.7, where never
     # acting costs 30 and the untrained policies about 80.
