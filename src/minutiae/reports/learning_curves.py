@@ -221,14 +221,15 @@ def _curve(members: list[tuple[Run, np.ndarray, np.ndarray]], name: str = "") ->
     last = min(places[-1] for _, places, _ in members)
     every = np.unique(np.concatenate([places for _, places, _ in members]))
     shared = every[(every >= min(first, last)) & (every <= last)]
-    if len(shared) <= POINTS:
+    binned = len(shared) > POINTS
+    if binned:
+        edges = np.linspace(min(first, last), last, POINTS + 1)
+        shared = (edges[1:] + edges[:-1]) / 2
+        values = np.stack([_binned(places, values, edges, shared) for _, places, values in members])
+    else:
         # Few enough to be shown as they were measured; a run that has no value at one has that between its neighbours.
         values = np.stack([np.interp(shared, places, values) for _, places, values in members])
-        return Curve(members[0][0].config, tuple(run.seed for run, _, _ in members), shared, values, name)
-    edges = np.linspace(min(first, last), last, POINTS + 1)
-    centers = (edges[1:] + edges[:-1]) / 2
-    values = np.stack([_binned(places, values, edges, centers) for _, places, values in members])
-    return Curve(members[0][0].config, tuple(run.seed for run, _, _ in members), centers, values, name, binned=True)
+    return Curve(members[0][0].config, tuple(run.seed for run, _, _ in members), shared, values, name, binned)
 
 
 def _binned(places: np.ndarray, values: np.ndarray, edges: np.ndarray, centers: np.ndarray) -> np.ndarray:

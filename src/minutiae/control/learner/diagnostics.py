@@ -28,16 +28,7 @@ def trust_region_diagnostics(
 ) -> Metrics:
     """How far the policy moved from the one that acted, over all samples `[B]` of `where` (`batch` or `held_out`).
 
-    | metric | meaning |
-    |---|---|
-    | kl_exact | mean over states of the exact KL(old || new) |
-    | kl_k3 | its sample estimate, mean of (r - 1) - log r |
-    | ratio_max, ratio_mean | of pi_new(a|s) / pi_old(a|s) |
-    | clip_fraction | share of ratios outside 1 +- `ratio_clipping` |
-    | entropy | mean entropy of the new policy, nats |
-    | surrogate | mean of ratio x advantage; the advantages are raw unless they are normalized by `batch` |
-    | value_loss | mean squared error of the new values against the targets |
-    | explained_variance | of the targets by the values the rollout was judged with |
+    Meanings and units are in `control.metrics`.
     """
     terms = policy_terms(structure.policy, parameters["policy"], samples, old_static, numbers)
     ratios = ratio(terms.log_probs, samples.old_log_probs)

@@ -9,13 +9,11 @@ import numpy as np
 import polars as pl
 from scipy import stats
 
+from minutiae.reports.learning_curves import POINTS
 from minutiae.reports.study.analysis import LEVEL
 
 if TYPE_CHECKING:
     from minutiae.reports.study.counted import Runs
-
-POINTS = 100
-"""Most bins of a curve; runs of fewer iterations have as many bins as iterations."""
 
 
 @dataclass(frozen=True)
