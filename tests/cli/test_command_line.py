@@ -33,6 +33,8 @@ def python(code: str) -> subprocess.CompletedProcess[str]:
         "from minutiae.cli.main import main; main(['--help'])",
         "from minutiae.cli.main import main; main(['--version'])",
         "from minutiae.cli.main import main; main(['details', 'value_clipping', '--code'])",
+        "from minutiae.cli.main import main; main(['presets'])",
+        "from minutiae.cli.main import main; main(['metrics'])",
     ],
 )
 def test_nothing_heavy_is_imported(statement: str) -> None:

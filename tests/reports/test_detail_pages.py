@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from minutiae.details import CATALOGUE, preset_names
-from minutiae.reports.detail_pages import FIRST, catalogue_page, detail_page, plain, presets_table, prose
+from minutiae.reports.detail_pages import FIRST, catalogue_page, detail_page, presets_table, prose
+from minutiae.reports.markdown import plain
 from minutiae.reports.measured_effects import measured_effects, pages_with_effects
 
 DOCS = Path(__file__).resolve().parent.parent.parent / "docs"

@@ -135,7 +135,7 @@ def _numbers(text: str | None) -> Sequence[float] | None:
 
 
 def _measuring(environment: str) -> None:
-    sys.stderr.write(f"measuring {environment}: eight agents, two iterations\n")
+    sys.stderr.write(f"measuring {environment} for the hours: eight agents, two iterations; Ctrl-C leaves them out\n")
 
 
 def _say(text: str) -> None:

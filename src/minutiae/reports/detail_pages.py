@@ -19,6 +19,7 @@ from minutiae.details import (
     preset_table,
 )
 from minutiae.reports.implementation import implementation
+from minutiae.reports.markdown import plain
 from minutiae.reports.measured_effects import MeasuredEffect
 from minutiae.reports.study.words import capitalized, clear, interval
 
@@ -139,12 +140,6 @@ def presets_table() -> str:
     """The plain presets and what each of them is, as a table."""
     rows = [f"| `{entry.name}` | {plain(entry.description)} |" for entry in preset_table() if entry.flavour is None]
     return "\n".join(["| preset | what it is |", "|---|---|", *rows])
-
-
-def plain(text: str) -> str:
-    """`text` so that Markdown shows it as it is."""
-    escaped = re.sub(r"([\\`*_{}\[\]#|])", r"\\\1", text)
-    return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def prose(text: str, page: str) -> str:

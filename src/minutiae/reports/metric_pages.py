@@ -9,7 +9,7 @@ from itertools import groupby
 from minutiae.control.metrics import METRICS, Metric
 from minutiae.details import CATALOGUE
 from minutiae.errors import ConfigError, unknown
-from minutiae.reports.detail_pages import plain
+from minutiae.reports.markdown import plain
 
 
 def metrics_text(name: str | None = None) -> str:
